@@ -196,7 +196,8 @@ void Card::tick(Cycle now) {
   at(pcie_->posted_due());
   for (auto& p : planes_) {
     if (p->active) at(now + 1);
-    at(p->mem.due());
+    // A beat that is due in cycle d is handed over at the end of cycle d - 1.
+    if (p->mem.due() != kNever) at(p->mem.due() - 1);
     if (p->from_switch != nullptr) at(p->from_switch->flit_due());
     if (p->to_switch != nullptr) at(p->to_switch->credits_due());
   }
