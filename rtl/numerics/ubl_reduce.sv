@@ -3,11 +3,11 @@
 // Element-wise FP32 sum of two 64-byte words: 16 lanes, purely combinational.
 //
 // Lane k is bits 32k+31:32k, that is bytes 4k..4k+3 of the word, little-endian. A lane whose bit in
-// lane_i is clear passes a_i unchanged, so a_i is the memory side and the result can be written back
-// whole. With lane_i = 0 a simulation spends next to nothing here.
+// lane_i is clear passes a_i unchanged, so a_i is the memory side and the result can be written
+// back whole. With lane_i = 0 a simulation spends next to nothing here.
 //
-// The adders are inlined: measured in Verilator 5.006, this is up to twice as fast as one shared
-// routine per instance, and it compiles in a few seconds.
+// The adders are inlined by the simulator: in Verilator 5.006 this is up to twice as fast as one
+// shared routine per instance, and it compiles in a few seconds.
 //
 // See also: ubl_fp32_add.sv (rounding, NaN), sw/numerics (golden model).
 
