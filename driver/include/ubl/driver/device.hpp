@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// User-space driver of one card: queue pairs, completion queues, memory regions, errors.
+// Not thread-safe; one Device per Transport, used from that transport's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ubl/driver/transport.hpp"
+#include "ubl/spec/nic.hpp"
+
+namespace ubl::driver {
+
+/// A request the driver refuses before touching the device (bad argument, table full).
+class UsageError : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+/// The device reported an error or did not answer. `what()` names register, object and result.
+class DeviceError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// One entry of the NIC's error log.
+struct ErrorEntry {
+  spec::ErrCause cause{};
+  unsigned plane = 0;
+  uint32_t qpn = 0;
+  uint32_t psn = 0;
+  std::string describe() const;  ///< "icrc on plane 0, QP 3, PSN 17"
+};
+
+struct MrRights {
+  bool local_read = true;
+  bool remote_write = true;
+  bool remote_reduce = true;
+};
+
+/// A registered range of card addresses. `key` is both lkey and rkey.
+struct Mr {
+  uint32_t index = 0;
+  uint32_t key = 0;
+  uint64_t base = 0;
+  uint64_t length = 0;
+};
+
+class Device;
+
+/// Completion queue: ring in host memory, polled.
+class Cq {
+ public:
+  uint32_t cqn() const { return cqn_; }
+  /// Next completion, or nothing. Charges one poll. Never reads the device.
+  std::optional<spec::Cqe> poll();
+
+ private:
+  friend class Device;
+  Cq(Device& dev, uint32_t cqn, unsigned log2);
+  Device& dev_;
+  uint32_t cqn_;
+  unsigned log2_;
+  uint32_t head_ = 0;           // consumer index, free-running
+  uint32_t head_told_ = 0;      // last consumer index written to the doorbell
+  std::unique_ptr<DmaBuffer> ring_;
+};
+
+struct QpConfig {
+  unsigned plane = 0;
+  unsigned sq_log2 = 6;
+  uint8_t pd = 0;
+  uint32_t scq = 0;
+  uint32_t rcq = 0;
+  uint16_t window = 64;
+};
+
+/// Reliable-connection queue pair. Created in reset; connect() makes it ready.
+class Qp {
+ public:
+  uint32_t qpn() const { return qpn_; }
+  unsigned plane() const { return cfg_.plane; }
+  void connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uint32_t rq_psn);
+  /// Entries that can be posted now. Space comes back through `sq_head` of send completions:
+  /// call on_completion() with each polled send completion of this QP.
+  unsigned free_entries() const;
+  /// Writes one entry into the ring; UsageError when full. The device sees it after ring().
+  void post(const spec::Wqe& wqe);
+  /// Tells the device about all posted entries (one doorbell).
+  void ring();
+  /// Lets the device accept `n` more immediates (one doorbell).
+  void post_receives(unsigned n);
+  void on_completion(const spec::Cqe& cqe);
+  spec::QpStatus query();
+
+ private:
+  friend class Device;
+  Qp(Device& dev, uint32_t qpn, const QpConfig& cfg);
+  Device& dev_;
+  uint32_t qpn_;
+  QpConfig cfg_;
+  uint16_t tail_ = 0, told_ = 0, head_ = 0, receives_ = 0;
+  std::unique_ptr<DmaBuffer> ring_;
+};
+
+class Device {
+ public:
+  /// Checks id and version, enables memory space, bus mastering and the NIC.
+  explicit Device(Transport& transport);
+  ~Device();
+
+  Transport& transport() { return transport_; }
+  uint16_t node() const { return node_; }
+  unsigned planes() const { return planes_; }
+
+  Cq& create_cq(unsigned log2_entries);
+  Qp& create_qp(const QpConfig& cfg);
+  Mr register_mr(uint64_t base, uint64_t length, MrRights rights = {}, uint8_t pd = 0);
+  void deregister_mr(const Mr& mr);
+
+  /// HBM allocator (64-byte aligned, first fit); UsageError when full.
+  uint64_t hbm_alloc(uint64_t bytes);
+  void hbm_free(uint64_t addr);
+
+  /// Copies through the HBM aperture and charges the copy.
+  void write_hbm(uint64_t addr, const void* src, size_t bytes);
+  void read_hbm(void* dst, uint64_t addr, size_t bytes);
+
+  /// Oldest error log entry, removed; nothing when the log is empty.
+  std::optional<ErrorEntry> pop_error();
+  /// 32-bit counter register of the NIC block, e.g. reg::kNicCntRxBad.
+  uint32_t counter(uint64_t bar0_offset) { return transport_.read32(0, bar0_offset); }
+
+  /// Runs an object command and waits for its result; DeviceError if it is refused.
+  void object_command(spec::ObjOp op, uint32_t index, const uint8_t* context64);
+
+ private:
+  friend class Qp;
+  friend class Cq;
+  struct Impl;
+  Transport& transport_;
+  uint16_t node_ = 0;
+  unsigned planes_ = 0;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ubl::driver
