@@ -1,3 +1,4 @@
+// Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 //
 // FP32 adder, purely combinational: sum_o = en_i ? a_i + b_i : a_i in IEEE 754 binary32.
