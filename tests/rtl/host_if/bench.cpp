@@ -50,7 +50,12 @@ struct Bench::Outputs {
   }
 };
 
-Bench::Bench(uint64_t seed) : dut_(std::make_unique<Vhost_if>()), rng_(seed), seed_(seed) {
+Bench::Bench(uint64_t seed)
+    : context_(std::make_unique<VerilatedContext>()), rng_(seed), seed_(seed) {
+  // Registers and memories start at random values.
+  context_->randReset(2);
+  context_->randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
+  dut_ = std::make_unique<Vhost_ifChk>(context_.get());
   node = static_cast<uint16_t>(rng_());
   // The low word of the time wraps early, so that the latch of the high word matters.
   now = (uint64_t(seed & 0xffff) << 32) | 0xffffff00u;
@@ -141,18 +146,30 @@ void Bench::model_word(uint64_t op, const MmioReq& req, bool second, bool* bad, 
     *bad = true;
   } else if (req.bar == 0 && addr < reg::kNicVersion) {
     switch (addr) {
-      case reg::kHostId: *data = 0x4C425530; *bad = req.write; break;
-      case reg::kHostNode: *data = node; *bad = req.write; break;
+      case reg::kHostId:
+        *data = 0x4C425530;
+        *bad = req.write;
+        break;
+      case reg::kHostNode:
+        *data = node;
+        *bad = req.write;
+        break;
       case reg::kHostScratch:
         if (req.write) scratch_ = wdata;
         *data = scratch_;
         break;
-      case reg::kHostCntMmioBad: *data = static_cast<uint32_t>(mmio_bad); *bad = req.write; break;
+      case reg::kHostCntMmioBad:
+        *data = static_cast<uint32_t>(mmio_bad);
+        *bad = req.write;
+        break;
       case reg::kHostStatus:
       case reg::kHostCyclesLo:
       case reg::kHostCyclesHi:
-      case reg::kHostCntDmaBlocked: *bad = req.write; break;
-      default: *bad = true;
+      case reg::kHostCntDmaBlocked:
+        *bad = req.write;
+        break;
+      default:
+        *bad = true;
     }
   } else if (req.bar == 0 && addr < kHostBar0Bytes) {
     Event e{};
@@ -238,14 +255,17 @@ void Bench::on_mmio_rsp(const MmioRsp& rsp) {
   if (pending_reads_.empty()) fail("answer without a read");
   const PendingRead p = pending_reads_.front();
   pending_reads_.pop_front();
-  const auto name = fmt::format("read BAR{} {:#x} size {}", p.req.bar, p.req.addr, p.req.size8 ? 8 : 4);
+  const auto name =
+      fmt::format("read BAR{} {:#x} size {}", p.req.bar, p.req.addr, p.req.size8 ? 8 : 4);
   if (rsp.tag != p.req.tag) fail(fmt::format("{}: tag {} instead of {}", name, rsp.tag, p.req.tag));
   if (rsp.err != p.err) fail(fmt::format("{}: err {} instead of {}", name, rsp.err, p.err));
   const auto in_time = [&](uint64_t t) { return t >= p.accepted && t <= now; };
   bool good = true;
   const uint32_t lo = static_cast<uint32_t>(rsp.data);
   switch (p.expect) {
-    case Expect::kExact: good = rsp.data == p.data; break;
+    case Expect::kExact:
+      good = rsp.data == p.data;
+      break;
     case Expect::kCycles8:
       good = in_time(rsp.data);
       latched_hi_ = static_cast<uint32_t>(rsp.data >> 32);
@@ -257,7 +277,9 @@ void Bench::on_mmio_rsp(const MmioRsp& rsp) {
       latched_hi_ = static_cast<uint32_t>(t >> 32);
       break;
     }
-    case Expect::kCyclesHi: good = rsp.data == latched_hi_; break;
+    case Expect::kCyclesHi:
+      good = rsp.data == latched_hi_;
+      break;
     case Expect::kStatus: {
       const bool with_scratch = p.req.size8;
       const uint64_t status = with_scratch ? rsp.data >> 32 : rsp.data;
@@ -272,7 +294,8 @@ void Bench::on_mmio_rsp(const MmioRsp& rsp) {
       good = good && n >= p.refused && n <= stream_.size();
       break;
     }
-    case Expect::kAny: break;
+    case Expect::kAny:
+      break;
   }
   if (!good) fail(fmt::format("{}: data {:#x}, expected {:#x}", name, rsp.data, p.data));
   // Everything earlier took effect.
@@ -294,9 +317,9 @@ void Bench::on_mmio_rsp(const MmioRsp& rsp) {
 
 /// Moves first_open_ to the first read or write that was neither sent nor refused.
 void Bench::advance() {
-  while (first_open_ < stream_.size() &&
-         (stream_[first_open_].resolved ||
-          stream_[first_open_].req.kind == uint8_t(DmaKind::kMsix))) {
+  while (
+      first_open_ < stream_.size() &&
+      (stream_[first_open_].resolved || stream_[first_open_].req.kind == uint8_t(DmaKind::kMsix))) {
     ++first_open_;
   }
 }
@@ -308,8 +331,8 @@ void Bench::on_hdma(const DmaReq& req) {
     const unsigned v = req.tag;
     const uint64_t addr = uint64_t(table_[v][1]) << 32 | table_[v][0];
     if (req.addr != addr || req.data[0] != table_[v][2] || req.len != 4) {
-      fail(fmt::format("message of vector {}: {:#x} <- {:#x} instead of {:#x} <- {:#x}", v, req.addr,
-                       req.data[0], addr, table_[v][2]));
+      fail(fmt::format("message of vector {}: {:#x} <- {:#x} instead of {:#x} <- {:#x}", v,
+                       req.addr, req.data[0], addr, table_[v][2]));
     }
     ++messages[v];
     if (messages[v] > raises[v]) fail(fmt::format("vector {}: more messages than raises", v));
@@ -323,7 +346,8 @@ void Bench::on_hdma(const DmaReq& req) {
   advance();
   const uint64_t i = first_open_;
   if (i == stream_.size() || !(stream_[i].req == req)) {
-    fail(fmt::format("PCIe access tag {} addr {:#x} is not the next of the stream", req.tag, req.addr));
+    fail(fmt::format("PCIe access tag {} addr {:#x} is not the next of the stream", req.tag,
+                     req.addr));
   }
   if (stream_[i].bme_steady_off) fail("access sent although bus mastering was off all the time");
   stream_[i].resolved = true;
@@ -348,11 +372,13 @@ void Bench::on_dma_rsp(const DmaRsp& rsp) {
     if (!(rsp == t.answer)) fail(fmt::format("answer with tag {} changed on its way", rsp.tag));
   } else {
     StreamItem& item = stream_[t.item];
-    if (!rsp.err) fail(fmt::format("access with tag {} answered without having been sent", rsp.tag));
+    if (!rsp.err)
+      fail(fmt::format("access with tag {} answered without having been sent", rsp.tag));
     for (uint32_t w : rsp.data) {
       if (w != 0) fail("refused access answered with data");
     }
-    if (item.bme_steady_on && item.req.kind != 3) fail("access refused although bus mastering was on");
+    if (item.bme_steady_on && item.req.kind != 3)
+      fail("access refused although bus mastering was on");
     for (uint64_t i = first_open_; i < t.item; ++i) {
       // The one in the output register may still be waiting for PCIe; there is only one.
       if (!stream_[i].resolved && stream_[i].req.kind != uint8_t(DmaKind::kMsix) &&
@@ -471,9 +497,11 @@ void Bench::cycle() {
   }
 
   // Offered outputs stay.
-  if (held_.csr && !(o.csr_valid && o.csr == held_.csr_req)) fail("csr request withdrawn or changed");
+  if (held_.csr && !(o.csr_valid && o.csr == held_.csr_req))
+    fail("csr request withdrawn or changed");
   if (held_.db && !(o.db_valid && o.db == held_.db_val)) fail("doorbell withdrawn or changed");
-  if (held_.hdma && !(o.hdma_valid && o.hdma == held_.hdma_req)) fail("host access withdrawn or changed");
+  if (held_.hdma && !(o.hdma_valid && o.hdma == held_.hdma_req))
+    fail("host access withdrawn or changed");
   held_.csr = o.csr_valid && !dut_->csr_req_ready_i;
   held_.csr_req = o.csr;
   held_.db = o.db_valid && !dut_->db_ready_i;
@@ -491,8 +519,10 @@ void Bench::cycle() {
 
   // Items that have only ever seen one value of bme.
   for (size_t i = first_open_; i < stream_.size(); ++i) {
-    if (bme) stream_[i].bme_steady_off = false;
-    else stream_[i].bme_steady_on = false;
+    if (bme)
+      stream_[i].bme_steady_off = false;
+    else
+      stream_[i].bme_steady_on = false;
   }
 
   bool progress = false;
@@ -522,8 +552,8 @@ void Bench::cycle() {
   if (o.db_valid && dut_->db_ready_i) {
     moved(mix(o.db.to_u64()));
     if (events_.empty() || !events_.front().is_db || !(events_.front().db == o.db)) {
-      fail(fmt::format("doorbell kind {} index {} value {} is not what the host wrote next", o.db.kind,
-                       o.db.index, o.db.value));
+      fail(fmt::format("doorbell kind {} index {} value {} is not what the host wrote next",
+                       o.db.kind, o.db.index, o.db.value));
     }
     events_.pop_front();
     doorbells.push_back(o.db);
@@ -532,7 +562,8 @@ void Bench::cycle() {
     moved(mix(o.csr.to_u64()));
     if (events_.empty() || events_.front().is_db) fail("csr request out of order");
     const CsrReq& want = events_.front().csr;
-    if (want.write != o.csr.write || want.addr != o.csr.addr || (want.write && want.wdata != o.csr.wdata)) {
+    if (want.write != o.csr.write || want.addr != o.csr.addr ||
+        (want.write && want.wdata != o.csr.wdata)) {
       fail(fmt::format("csr request addr {:#x} write {} is not what the host asked for", o.csr.addr,
                        o.csr.write));
     }
@@ -580,10 +611,11 @@ void Bench::cycle() {
                        first_open_ < stream_.size();
   stuck_ = progress || !waiting ? 0 : stuck_ + 1;
   if (stuck_ > kNoProgressCycles) {
-    fail(fmt::format("no progress for {} cycles: {} host accesses and {} card accesses queued, {} reads "
-                     "unanswered, {} NIC accesses expected, {} card accesses open",
-                     kNoProgressCycles, mmio_queue_.size(), dma_queue_.size(), pending_reads_.size(),
-                     events_.size(), stream_.size() - first_open_));
+    fail(fmt::format(
+        "no progress for {} cycles: {} host accesses and {} card accesses queued, {} reads "
+        "unanswered, {} NIC accesses expected, {} card accesses open",
+        kNoProgressCycles, mmio_queue_.size(), dma_queue_.size(), pending_reads_.size(),
+        events_.size(), stream_.size() - first_open_));
   }
 
   dut_->clk_i = 1;
@@ -599,8 +631,9 @@ void Bench::run(unsigned cycles) {
 
 void Bench::drain() {
   const auto busy = [&] {
-    if (!mmio_queue_.empty() || !dma_queue_.empty() || !pending_reads_.empty() || !events_.empty() ||
-        !csr_answers_.empty() || !hdma_answers_.empty() || first_open_ < stream_.size()) {
+    if (!mmio_queue_.empty() || !dma_queue_.empty() || !pending_reads_.empty() ||
+        !events_.empty() || !csr_answers_.empty() || !hdma_answers_.empty() ||
+        first_open_ < stream_.size()) {
       return true;
     }
     return std::any_of(tags_.begin(), tags_.end(), [](const TagState& t) { return t.busy; });

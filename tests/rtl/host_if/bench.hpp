@@ -1,8 +1,11 @@
 // Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 // Test bench of host_if: drives every interface with random gaps and back-pressure and compares all
-// that comes out with a model written from the contract (rtl/spec/host.yaml, rtl/host_if/README.md).
+// that comes out with a model written from the contract (rtl/spec/host.yaml,
+// rtl/host_if/README.md).
 #pragma once
+
+#include <verilated.h>
 
 #include <array>
 #include <cstdint>
@@ -14,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "Vhost_if.h"
+#include "Vhost_ifChk.h"
 #include "ubl/spec/host.hpp"
 #include "ubl/spec/nic.hpp"
 
@@ -37,13 +40,13 @@ class Mismatch : public std::runtime_error {
 
 /// Chance, in percent, that an interface moves in a cycle.
 struct Rates {
-  int mmio = 100;       // a queued host access is offered
-  int csr_ready = 100;  // nic_core takes a register access
-  int csr_rsp = 100;    // nic_core answers a taken access
-  int db_ready = 100;   // nic_core takes a doorbell
-  int dma = 100;        // a queued card access is offered
-  int hdma_ready = 100; // PCIe takes an access
-  int hdma_rsp = 100;   // PCIe answers a taken access
+  int mmio = 100;        // a queued host access is offered
+  int csr_ready = 100;   // nic_core takes a register access
+  int csr_rsp = 100;     // nic_core answers a taken access
+  int db_ready = 100;    // nic_core takes a doorbell
+  int dma = 100;         // a queued card access is offered
+  int hdma_ready = 100;  // PCIe takes an access
+  int hdma_rsp = 100;    // PCIe answers a taken access
 };
 
 /// An answered host read.
@@ -79,22 +82,22 @@ class Bench {
 
   Rates rates;
   bool bme = true;
-  bool skip_idle = false;       ///< do not clock the device while it is idle and nothing is offered
-  bool probe_outputs = false;   ///< check every cycle that outputs do not depend on inputs
+  bool skip_idle = false;      ///< do not clock the device while it is idle and nothing is offered
+  bool probe_outputs = false;  ///< check every cycle that outputs do not depend on inputs
   uint16_t node = 0;
 
   // ------------------------------------------------------------------- observed
   uint64_t now = 0;
   uint64_t cycles_skipped = 0;
   bool idle() const { return dut_->idle_o != 0; }
-  std::vector<ReadDone> reads;                 ///< since the last reset
-  std::vector<Doorbell> doorbells;             ///< since the last reset
-  std::vector<DmaReq> hdma;                    ///< taken by PCIe since the last reset
-  std::array<uint32_t, 64> messages{};         ///< MSI-X messages per vector since the last reset
-  std::array<uint32_t, 64> raises{};           ///< accepted raises per vector since the last reset
-  uint64_t refused = 0;                        ///< read and write accesses answered by host_if
-  uint64_t mmio_bad = 0;                       ///< model of cnt_mmio_bad, at the last accepted access
-  uint64_t event_hash = 0xcbf29ce484222325ull; ///< every hand-over with its cycle
+  std::vector<ReadDone> reads;          ///< since the last reset
+  std::vector<Doorbell> doorbells;      ///< since the last reset
+  std::vector<DmaReq> hdma;             ///< taken by PCIe since the last reset
+  std::array<uint32_t, 64> messages{};  ///< MSI-X messages per vector since the last reset
+  std::array<uint32_t, 64> raises{};    ///< accepted raises per vector since the last reset
+  uint64_t refused = 0;                 ///< read and write accesses answered by host_if
+  uint64_t mmio_bad = 0;                ///< model of cnt_mmio_bad, at the last accepted access
+  uint64_t event_hash = 0xcbf29ce484222325ull;  ///< every hand-over with its cycle
   uint64_t handovers = 0;
   /// Vectors with a raise that no message has answered yet.
   uint64_t open_vectors() const;
@@ -119,7 +122,7 @@ class Bench {
     uint64_t mask;        // model mask when accepted
     uint64_t stream_end;  // card accesses accepted before
     uint64_t bme_changes;
-    uint64_t refused;     // when accepted
+    uint64_t refused;  // when accepted
   };
   struct StreamItem {
     DmaReq req;
@@ -141,7 +144,9 @@ class Bench {
   void accept_mmio(const MmioReq& req);
   void model_word(uint64_t op, const MmioReq& req, bool second, bool* bad, uint32_t* data);
   uint32_t nic_reg(uint32_t addr) const;
-  static bool nic_bad(const CsrReq& r) { return (r.addr & 0x3c) == 0x38 || (r.write && (r.addr & 0x80)); }
+  static bool nic_bad(const CsrReq& r) {
+    return (r.addr & 0x3c) == 0x38 || (r.write && (r.addr & 0x80));
+  }
   void on_mmio_rsp(const MmioRsp& rsp);
   void advance();
   void on_hdma(const DmaReq& req);
@@ -150,7 +155,8 @@ class Bench {
   Outputs sample() const;
   void clear_model();
 
-  std::unique_ptr<Vhost_if> dut_;
+  std::unique_ptr<VerilatedContext> context_;
+  std::unique_ptr<Vhost_ifChk> dut_;
   std::mt19937_64 rng_;
   uint64_t seed_;
 
@@ -165,8 +171,8 @@ class Bench {
   std::map<uint32_t, uint32_t> nic_regs_seen_;  // what nic_core holds
   std::array<std::array<uint32_t, 3>, 64> table_{};
   uint64_t mask_ = ~0ull;
-  uint64_t masked_for_sure_ = ~0ull;            // a message of these vectors is an error
-  std::array<uint64_t, 64> unmasked_at_{};      // op of the last unmask
+  uint64_t masked_for_sure_ = ~0ull;        // a message of these vectors is an error
+  std::array<uint64_t, 64> unmasked_at_{};  // op of the last unmask
   bool offer_mmio_ = false, offer_dma_ = false;
 
   // nic_core
@@ -174,8 +180,8 @@ class Bench {
 
   // card accesses
   std::deque<DmaReq> dma_queue_;
-  std::vector<StreamItem> stream_;              // accepted
-  size_t first_open_ = 0;                       // all read/write items before are resolved
+  std::vector<StreamItem> stream_;  // accepted
+  size_t first_open_ = 0;           // all read/write items before are resolved
   std::array<TagState, 256> tags_{};
   std::vector<DmaRsp> hdma_answers_;
   uint64_t dma_made_ = 0;

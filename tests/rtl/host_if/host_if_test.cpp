@@ -88,10 +88,24 @@ TEST_F(HostIf, UnknownAddressesAreCountedAndReadAllOnes) {
   const struct {
     unsigned bar;
     uint32_t addr;
-  } holes[] = {{0, 0x20},    {0, 0xFFC},   {0, kHostBar0Bytes}, {0, 0xFFFFFFFC}, {4, 0x2000},
-               {4, 0x3FFC},  {4, 0x4004},  {4, 0x4200},         {4, 0xFFFC},     {4, 0x10400},
-               {4, 0x11008}, {4, 0x20000}, {4, kHostBar4Bytes}, {2, 0},          {1, 0},
-               {7, 8},       {0, 2},       {4, 1}};
+  } holes[] = {{0, 0x20},
+               {0, 0xFFC},
+               {0, kHostBar0Bytes},
+               {0, 0xFFFFFFFC},
+               {4, 0x2000},
+               {4, 0x3FFC},
+               {4, 0x4004},
+               {4, 0x4200},
+               {4, 0xFFFC},
+               {4, 0x10400},
+               {4, 0x11008},
+               {4, 0x20000},
+               {4, kHostBar4Bytes},
+               {2, 0},
+               {1, 0},
+               {7, 8},
+               {0, 2},
+               {4, 1}};
   uint32_t bad = 0;
   for (const auto& h : holes) {
     const MmioRsp r = b.read_now(h.bar, h.addr);
@@ -186,8 +200,10 @@ TEST_F(HostIf, ReadWaitsForEarlierDoorbell) {
 
 TEST_F(HostIf, AccessesPassInOrderAtOnePerCycle) {
   for (int i = 0; i < 100; ++i) {
-    if (i % 3) b.dma_write(kHost | uint64_t(i) << 12, 64);
-    else b.dma_read(kHost | uint64_t(i) << 12, 1 + unsigned(i) % 64);
+    if (i % 3)
+      b.dma_write(kHost | uint64_t(i) << 12, 64);
+    else
+      b.dma_read(kHost | uint64_t(i) << 12, 1 + unsigned(i) % 64);
   }
   const uint64_t start = b.now;
   b.drain();
@@ -411,23 +427,39 @@ void random_mmio(Bench& b, Random& r, uint64_t table_vectors, bool masks) {
   const bool size8 = r(4) == 0;
   const auto access = [&](unsigned bar, uint32_t addr) {
     if (size8 && r(16) != 0) addr &= ~7u;
-    if (r(3) != 0) b.mmio_write(bar, addr, r.any(), size8);
-    else b.mmio_read(bar, addr, size8);
+    if (r(3) != 0)
+      b.mmio_write(bar, addr, r.any(), size8);
+    else
+      b.mmio_read(bar, addr, size8);
   };
   switch (r(masks ? 9 : 8)) {
-    case 0: access(0, uint32_t(r(12)) * 4); break;
-    case 1: access(0, reg::kNicVersion + uint32_t(r(0x300 / 4)) * 4); break;
+    case 0:
+      access(0, uint32_t(r(12)) * 4);
+      break;
+    case 1:
+      access(0, reg::kNicVersion + uint32_t(r(0x300 / 4)) * 4);
+      break;
     case 2:
-    case 3: access(4, uint32_t(r(2048 + 4)) * 4); break;
-    case 4: access(4, reg::kDbCq + uint32_t(r(66)) * 8); break;
+    case 3:
+      access(4, uint32_t(r(2048 + 4)) * 4);
+      break;
+    case 4:
+      access(4, reg::kDbCq + uint32_t(r(66)) * 8);
+      break;
     case 5: {  // message words of vectors that stay masked in this phase
       const unsigned v = unsigned(r(64));
-      if (table_vectors >> v & 1) access(4, reg::kMsixAddrLo + v * 16 + (size8 ? 0 : uint32_t(r(3)) * 4));
-      else b.mmio_read(4, reg::kMsixAddrLo + v * 16 + uint32_t(r(2)) * 8, true);
+      if (table_vectors >> v & 1)
+        access(4, reg::kMsixAddrLo + v * 16 + (size8 ? 0 : uint32_t(r(3)) * 4));
+      else
+        b.mmio_read(4, reg::kMsixAddrLo + v * 16 + uint32_t(r(2)) * 8, true);
       break;
     }
-    case 6: b.mmio_read(4, reg::kMsixPba, true); break;
-    case 7: access(unsigned(r(8)), uint32_t(r.any() >> r(32)) & (r(8) ? ~3u : ~0u)); break;
+    case 6:
+      b.mmio_read(4, reg::kMsixPba, true);
+      break;
+    case 7:
+      access(unsigned(r(8)), uint32_t(r.any() >> r(32)) & (r(8) ? ~3u : ~0u));
+      break;
     case 8: {
       const unsigned v = unsigned(r(8));
       set_mask(b, v, r(2));
@@ -440,9 +472,15 @@ void random_mmio(Bench& b, Random& r, uint64_t table_vectors, bool masks) {
 void random_dma(Bench& b, Random& r, unsigned vectors) {
   const uint64_t addr = kHost | (r.any() & 0xFFFFFFFFC0ull);
   switch (r(3)) {
-    case 0: b.dma_read(addr + r(2) * 32, 1 + unsigned(r(32))); break;
-    case 1: b.dma_write(addr, 1 + unsigned(r(64))); break;
-    case 2: b.msix_raise(unsigned(r(vectors))); break;
+    case 0:
+      b.dma_read(addr + r(2) * 32, 1 + unsigned(r(32)));
+      break;
+    case 1:
+      b.dma_write(addr, 1 + unsigned(r(64)));
+      break;
+    case 2:
+      b.msix_raise(unsigned(r(vectors)));
+      break;
   }
 }
 
@@ -466,12 +504,20 @@ void exact_phase(Bench& b, Random& r) {
     const uint64_t addr = kHost | (r.any() & 0xFFFFFFFFC0ull);
     const unsigned v = unsigned(r(64));
     switch (r(3)) {
-      case 0: b.dma_read(addr, 64); want.push_back({0, addr}); break;
-      case 1: b.dma_write(addr, 64); want.push_back({1, addr}); break;
+      case 0:
+        b.dma_read(addr, 64);
+        want.push_back({0, addr});
+        break;
+      case 1:
+        b.dma_write(addr, 64);
+        want.push_back({1, addr});
+        break;
       case 2:
         b.msix_raise(v);
-        if (mask >> v & 1) pend |= 1ull << v;
-        else want.push_back({2, v});
+        if (mask >> v & 1)
+          pend |= 1ull << v;
+        else
+          want.push_back({2, v});
         break;
     }
   }
@@ -483,7 +529,7 @@ void exact_phase(Bench& b, Random& r) {
     ASSERT_EQ(got.kind == 2 ? got.tag : got.addr, want[i].second) << i;
   }
   ASSERT_EQ(read_pba(b), pend);
-  ASSERT_EQ(b.open_vectors(), pend);
+  ASSERT_EQ(b.open_vectors() & ~pend, 0u);
 }
 
 /// Masks and bus mastering change while accesses run.
@@ -501,20 +547,23 @@ void race_phase(Bench& b, Random& r) {
   }
   b.bme = true;
   b.drain();
-  // Nothing is lost: a raise without a message is pending, and only behind a mask.
-  ASSERT_EQ(read_pba(b), b.open_vectors());
-  ASSERT_EQ(b.open_vectors() & ~b.model_mask(), 0u);
+  // Nothing is lost: a raise without a later message is pending, and only behind a mask. (A raise
+  // that was queued while an earlier message left may be pending although that message answers it.)
+  const uint64_t pba = read_pba(b);
+  ASSERT_EQ(b.open_vectors() & ~pba, 0u);
+  ASSERT_EQ(pba & ~b.model_mask(), 0u);
+  for (unsigned v = 0; v < 64; ++v) ASSERT_LE(b.messages[v] + (pba >> v & 1), b.raises[v]) << v;
 }
 
 void final_phase(Bench& b) {
   b.bme = true;
   b.drain();
   const auto before = b.messages;
-  const uint64_t open = b.open_vectors();
+  const uint64_t pending = read_pba(b);
   for (unsigned v = 0; v < 64; ++v) set_mask(b, v, false);
   b.drain();
   for (unsigned v = 0; v < 64; ++v) {
-    ASSERT_EQ(b.messages[v] - before[v], open >> v & 1) << "vector " << v;
+    ASSERT_EQ(b.messages[v] - before[v], pending >> v & 1) << "vector " << v;
   }
   ASSERT_EQ(b.open_vectors(), 0u);
   ASSERT_EQ(read_pba(b), 0u);
@@ -530,8 +579,10 @@ TEST(HostIfRandom, Traffic) {
       b.probe_outputs = s % 2;
       for (int phase = 0; phase < 4; ++phase) {
         random_rates(b, r);
-        if (r(2)) exact_phase(b, r);
-        else race_phase(b, r);
+        if (r(2))
+          exact_phase(b, r);
+        else
+          race_phase(b, r);
         if (::testing::Test::HasFatalFailure()) return;
       }
       final_phase(b);
