@@ -7,6 +7,7 @@
 // taken, the queues in front of this block fill and the engines behind them wait.
 // See also: nic_core.md.
 
+`include "nic_core_pkg.svh"
 `include "ubl_assert.svh"
 
 module nic_completer #(
@@ -167,19 +168,19 @@ module nic_completer #(
     end
   end
 
-  nic_fifo #(.Width(NoteBits + 1), .Depth(IssDepth)) u_issue (
+  ubl_fifo #(.Width(NoteBits + 1), .Depth(IssDepth)) u_issue (
     .clk_i, .rst_ni,
     .in_valid_i(take & ok), .in_data_i({c.recv, c.qpn, c.epoch, 1'b0, c.psn}),
     .in_ready_o(iss_ready),
     .out_valid_o(iss_valid), .out_data_o({iss_rcv, iss_note}), .out_ready_i(issued_i),
-    .level_o(unused_iss_level)
+    .count_o(unused_iss_level)
   );
 
-  nic_fifo #(.Width(ErrBits), .Depth(MaxWrites)) u_out (
+  ubl_fifo #(.Width(ErrBits), .Depth(MaxWrites)) u_out (
     .clk_i, .rst_ni,
     .in_valid_i(take & ok), .in_data_i({c.qpn, c.epoch}), .in_ready_o(out_ready),
     .out_valid_o(out_valid), .out_data_o(out_ev), .out_ready_i(wr_valid_i),
-    .level_o(out_level)
+    .count_o(out_level)
   );
 
   // take excludes issued_i and wr_valid_i, so one push at a time is enough.
@@ -188,20 +189,20 @@ module nic_completer #(
     note_d = iss_note;
     if (!issued_i) note_d = {c.qpn, c.epoch, 1'b1, c.psn};
   end
-  nic_fifo #(.Width(NoteBits), .Depth(8)) u_note (
+  ubl_fifo #(.Width(NoteBits), .Depth(8)) u_note (
     .clk_i, .rst_ni,
     .in_valid_i(note_push), .in_data_i(note_d), .in_ready_o(note_in_ready),
     .out_valid_o(note_valid_o), .out_data_o(note_o), .out_ready_i(note_ready_i),
-    .level_o(note_level)
+    .count_o(note_level)
   );
 
   assign err_push = (wr_valid_i & wr_err_i) | (take & ~ok);
   assign err_ev   = wr_valid_i ? out_ev : {c.qpn, c.epoch};
-  nic_fifo #(.Width(ErrBits), .Depth(MaxWrites)) u_err (
+  ubl_fifo #(.Width(ErrBits), .Depth(MaxWrites)) u_err (
     .clk_i, .rst_ni,
     .in_valid_i(err_push), .in_data_i(err_ev), .in_ready_o(unused_err_in_ready),
     .out_valid_o(err_valid_o), .out_data_o(err_o), .out_ready_i(err_ready_i),
-    .level_o(err_level)
+    .count_o(err_level)
   );
 
   always_comb begin
@@ -226,7 +227,7 @@ module nic_completer #(
     if (take && ok) vector_q <= cfg_i.msix;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       turn_q      <= 1'b0;
       req_valid_q <= 1'b0;

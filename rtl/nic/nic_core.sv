@@ -8,6 +8,7 @@
 // a sink is not ready its own queue fills; a plane without descriptor credits delays only itself.
 // See also: nic_core.md, rtl/spec/nic.yaml.
 
+`include "nic_core_pkg.svh"
 `include "ubl_assert.svh"
 
 module nic_core #(
@@ -241,7 +242,7 @@ module nic_core #(
     log_db.qpn   = db_q.index;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       db_valid_q <= 1'b0;
       db_q       <= '0;
@@ -266,27 +267,27 @@ module nic_core #(
     ubl_pkg::rxh_t head;
     ubl_pkg::txc_t txc;
     logic unused_head;
-    nic_fifo #(.Width(ubl_pkg::RxhBits), .Depth(2)) u_rxh (
+    ubl_fifo #(.Width(ubl_pkg::RxhBits), .Depth(2)) u_rxh (
       .clk_i, .rst_ni,
       .in_valid_i(rxh_valid_i[p] & ~clearing),
       .in_data_i(rxh_i[p*ubl_pkg::RxhBits +: ubl_pkg::RxhBits]), .in_ready_o(rxh_in_ready[p]),
       .out_valid_o(rxh_v[p]), .out_data_o(rxh_d[p*ubl_pkg::RxhBits +: ubl_pkg::RxhBits]),
-      .out_ready_i(rxh_pop[p]), .level_o(unused_levels[p*6 +: 2])
+      .out_ready_i(rxh_pop[p]), .count_o(unused_levels[p*6 +: 2])
     );
-    nic_fifo #(.Width(ubl_pkg::RxdBits), .Depth(2)) u_rxd (
+    ubl_fifo #(.Width(ubl_pkg::RxdBits), .Depth(2)) u_rxd (
       .clk_i, .rst_ni,
       .in_valid_i(rxd_valid_i[p] & ~clearing),
       .in_data_i(rxd_i[p*ubl_pkg::RxdBits +: ubl_pkg::RxdBits]), .in_ready_o(rxd_in_ready[p]),
       .out_valid_o(rxd_v[p]), .out_data_o(rxd_d[p*ubl_pkg::RxdBits +: ubl_pkg::RxdBits]),
-      .out_ready_i(rxd_pop[p]), .level_o(unused_levels[p*6+2 +: 2])
+      .out_ready_i(rxd_pop[p]), .count_o(unused_levels[p*6+2 +: 2])
     );
     assign txc = ubl_pkg::txc_t'(txc_i[p*ubl_pkg::TxcBits +: ubl_pkg::TxcBits]);
-    nic_fifo #(.Width(ubl_pkg::TxcBits), .Depth(2)) u_txc (
+    ubl_fifo #(.Width(ubl_pkg::TxcBits), .Depth(2)) u_txc (
       .clk_i, .rst_ni,
       .in_valid_i(txc_valid_i[p] & txc.err & ~clearing), .in_data_i(txc),
       .in_ready_o(txc_in_ready[p]),
       .out_valid_o(txc_v[p]), .out_data_o(txc_d[p*ubl_pkg::TxcBits +: ubl_pkg::TxcBits]),
-      .out_ready_i(txc_pop[p]), .level_o(unused_levels[p*6+4 +: 2])
+      .out_ready_i(txc_pop[p]), .count_o(unused_levels[p*6+4 +: 2])
     );
     assign head         = ubl_pkg::rxh_t'(rxh_d[p*ubl_pkg::RxhBits +: ubl_pkg::RxhBits]);
     assign rxh_isack[p] = (head.err == 8'd0) & (head.opcode == ubl_pkg::PktOpAck);
@@ -320,7 +321,7 @@ module nic_core #(
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       for (int unsigned i = 0; i < Planes*3; i++) cred_q[i] <= CredW'(TxdDepth);
       cred_nz_q <= '1;
@@ -443,23 +444,23 @@ module nic_core #(
     .cnt_plane_o(rx_plane), .busy_o(rsp_busy)
   );
 
-  nic_fifo #(.Width(ErrBits), .Depth(4)) u_rsp_err (
+  ubl_fifo #(.Width(ErrBits), .Depth(4)) u_rsp_err (
     .clk_i, .rst_ni,
     .in_valid_i(rsp_err_v), .in_data_i(rsp_err), .in_ready_o(rsp_err_room),
     .out_valid_o(rsp_err_q_v), .out_data_o(rsp_err_q), .out_ready_i(err_ready[0]),
-    .level_o(unused_err_level)
+    .count_o(unused_err_level)
   );
-  nic_fifo #(.Width(CplBits), .Depth(8)) u_snd_cqe (
+  ubl_fifo #(.Width(CplBits), .Depth(8)) u_snd_cqe (
     .clk_i, .rst_ni,
     .in_valid_i(s_cqe_v), .in_data_i(s_cqe), .in_ready_o(s_cqe_room),
     .out_valid_o(s_cqe_qv), .out_data_o(s_cqe_q), .out_ready_i(s_cqe_pop),
-    .level_o(unused_s_level)
+    .count_o(unused_s_level)
   );
-  nic_fifo #(.Width(CplBits), .Depth(8)) u_rcv_cqe (
+  ubl_fifo #(.Width(CplBits), .Depth(8)) u_rcv_cqe (
     .clk_i, .rst_ni,
     .in_valid_i(r_cqe_v), .in_data_i(r_cqe), .in_ready_o(r_cqe_room),
     .out_valid_o(r_cqe_qv), .out_data_o(r_cqe_q), .out_ready_i(r_cqe_pop),
-    .level_o(unused_r_level)
+    .count_o(unused_r_level)
   );
 
   assign cq_db_v = db_cq & ~log_db_v;
@@ -500,7 +501,7 @@ module nic_core #(
     assign s_here   = s_tx_valid & (s_tx_plane == 3'(p));
     assign r_here   = r_tx_valid & (r_tx_plane == 3'(p));
     assign rxv_free = rxv_valid_q[p] & rxv_ready_i[p];
-    always_ff @(posedge clk_i or negedge rst_ni) begin
+    always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
         txd_valid_q    <= 1'b0;
         rxv_valid_q[p] <= 1'b0;
@@ -539,7 +540,7 @@ module nic_core #(
   assign dma_issued    = dma_valid_q & dma_req_ready_i & (dma_q.kind == ubl_pkg::DmaKindWrite);
   assign dma_wr_rsp    = dma_rsp_valid_i & dma_rsp_i.tag[7];
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       dma_valid_q <= 1'b0;
       dma_turn_q  <= 1'b0;

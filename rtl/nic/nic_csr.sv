@@ -6,6 +6,7 @@
 // command or the clearing runs, csr_req_ready_o is low.
 // See also: nic_core.md.
 
+`include "nic_core_pkg.svh"
 `include "ubl_assert.svh"
 
 module nic_csr #(
@@ -161,7 +162,7 @@ module nic_csr #(
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       log_wr_q    <= '0;
       log_rd_q    <= '0;
@@ -321,7 +322,7 @@ module nic_csr #(
   logic wr;
   assign wr = acc & csr_req_i.write & hit & ~ro;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       st_q        <= StClear;
       clr_q       <= '0;
@@ -378,7 +379,7 @@ module nic_csr #(
 
   // ---------------------------------------------------------------------------------------------
   // Counters
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       for (int unsigned p = 0; p < 8; p++) begin
         tx_pkt_q[p]   <= '0;

@@ -10,6 +10,7 @@
 // credits delays only its own QPs.
 // See also: nic_core.md, nic_wqe_fetch.sv, nic_completer.sv.
 
+`include "nic_core_pkg.svh"
 `include "ubl_assert.svh"
 
 module nic_requester #(
@@ -749,7 +750,7 @@ module nic_requester #(
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       for (int unsigned i = 0; i < NumRun; i++) begin
         run_wr_q[i] <= '0;

@@ -9,6 +9,7 @@
 // each QP at most once, so they coalesce while a plane has no credit.
 // See also: nic_core.md, nic_requester.sv, nic_completer.sv.
 
+`include "nic_core_pkg.svh"
 `include "ubl_assert.svh"
 
 module nic_responder #(
@@ -608,7 +609,7 @@ module nic_responder #(
     if (apush) ack_mem[{3'(apush_pl), ack_wr_q[apush_pl][QpW-1:0]}] <= q;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       for (int unsigned p = 0; p < Planes; p++) begin
         inf_wr_q[p] <= '0;

@@ -7,6 +7,7 @@
 // are always accepted, because there are never more in flight than response buffer entries.
 // See also: nic_core.md, nic_requester.sv.
 
+`include "nic_core_pkg.svh"
 `include "ubl_assert.svh"
 
 module nic_wqe_fetch #(
@@ -171,11 +172,11 @@ module nic_wqe_fetch #(
   logic [QpW-1:0] cons_qpn;
   logic [2:0] unused_cons_level;
 
-  nic_fifo #(.Width(QpW), .Depth(4)) u_cons (
+  ubl_fifo #(.Width(QpW), .Depth(4)) u_cons (
     .clk_i, .rst_ni,
     .in_valid_i(cons_valid_i), .in_data_i(cons_qpn_i), .in_ready_o(cons_ready_o),
     .out_valid_o(cons_valid), .out_data_o(cons_qpn), .out_ready_i(cons_take),
-    .level_o(unused_cons_level)
+    .count_o(unused_cons_level)
   );
 
   logic [QpW:0] fq_wr_q, fq_rd_q;
@@ -287,7 +288,7 @@ module nic_wqe_fetch #(
     if (err_set) err_q <= {16'(q), ctl_cfg_i.epoch};
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       fq_wr_q     <= '0;
       fq_rd_q     <= '0;
@@ -322,12 +323,12 @@ module nic_wqe_fetch #(
   logic [511:0] rb_data;
   logic [TagW:0] unused_rb_level;
 
-  nic_fifo #(.Width(TagW+513), .Depth(NumTags)) u_rsp (
+  ubl_fifo #(.Width(TagW+513), .Depth(NumTags)) u_rsp (
     .clk_i, .rst_ni,
     .in_valid_i(rr_valid_i), .in_data_i({rr_tag_i, rr_err_i, rr_data_i}),
     .in_ready_o(unused_rb_ready),
     .out_valid_o(rb_valid), .out_data_o({rb_tag, rb_err, rb_data}), .out_ready_i(rb_take),
-    .level_o(unused_rb_level)
+    .count_o(unused_rb_level)
   );
 
   localparam int unsigned WakeDepth = 8;
@@ -395,7 +396,7 @@ module nic_wqe_fetch #(
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       chk_valid_q <= 1'b0;
       free_wr_q   <= (TagW+1)'(NumTags);
@@ -419,11 +420,11 @@ module nic_wqe_fetch #(
   assign chk_idx_o = chk_q_q;
   assign chk_hit   = chk_valid_q & ~chk_want_i & (chk_emit_i == chk_idx_q);
 
-  nic_fifo #(.Width(QpW), .Depth(WakeDepth)) u_wake (
+  ubl_fifo #(.Width(QpW), .Depth(WakeDepth)) u_wake (
     .clk_i, .rst_ni,
     .in_valid_i(chk_hit), .in_data_i(chk_q_q), .in_ready_o(unused_wake_ready),
     .out_valid_o(wake_valid_o), .out_data_o(wake_qpn_o), .out_ready_i(wake_ready_i),
-    .level_o(wake_level)
+    .count_o(wake_level)
   );
 
   // ---------------------------------------------------------------------------------------------

@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Records that travel between the engines inside nic_core. Nothing here is visible outside the
-// block; what software and the other boxes see comes from ubl_pkg.
+// block; what software and the other boxes see comes from ubl_pkg. Included, with a guard, by every
+// module that names it, so that each module can be read on its own.
+
+`ifndef NIC_CORE_PKG_SVH
+`define NIC_CORE_PKG_SVH
 
 /* verilator lint_off UNUSEDPARAM */
 package nic_core_pkg;
@@ -110,3 +114,5 @@ package nic_core_pkg;
 
 endpackage
 /* verilator lint_on UNUSEDPARAM */
+
+`endif  // NIC_CORE_PKG_SVH
