@@ -9,13 +9,13 @@ namespace ubl::numerics {
 namespace {
 
 // Parameters of binary32 (IEEE 754-2019, table 3.5).
-constexpr int kPrecision = 24;                            // p: significand bits
-constexpr int kEmax = 127;                                // largest exponent
-constexpr int kEmin = 1 - kEmax;                          // smallest normal exponent
-constexpr int kMinUnit = kEmin - (kPrecision - 1);        // exponent of the smallest subnormal
-constexpr int kMaxUnit = kEmax - (kPrecision - 1);        // unit in the last place of the largest
-constexpr uint32_t kHidden = 1u << (kPrecision - 1);      // implicit leading bit
-constexpr uint32_t kFraction = kHidden - 1;               // trailing significand field
+constexpr int kPrecision = 24;                        // p: significand bits
+constexpr int kEmax = 127;                            // largest exponent
+constexpr int kEmin = 1 - kEmax;                      // smallest normal exponent
+constexpr int kMinUnit = kEmin - (kPrecision - 1);    // exponent of the smallest subnormal
+constexpr int kMaxUnit = kEmax - (kPrecision - 1);    // unit in the last place of the largest
+constexpr uint32_t kHidden = 1u << (kPrecision - 1);  // implicit leading bit
+constexpr uint32_t kFraction = kHidden - 1;           // trailing significand field
 constexpr uint32_t kSign = 0x80000000u;
 constexpr uint32_t kInfinity = 0x7F800000u;
 
@@ -94,9 +94,9 @@ uint32_t add_f32(uint32_t a, uint32_t b) {
     y = t;
   }
 
-  // Bring both to one exponent. x has at most 24 bits, so 38 more fit. Farther apart, x is normal and
-  // y lies below a quarter of its unit after any cancellation; there, y only decides which side of x
-  // the exact sum lies on, and one bit at 2^-38 of x's unit does the same.
+  // Bring both to one exponent. x has at most 24 bits, so 38 more fit. Farther apart, x is normal
+  // and y lies below a quarter of its unit after any cancellation; there, y only decides which side
+  // of x the exact sum lies on, and one bit at 2^-38 of x's unit does the same.
   constexpr int kReach = 38;
   const int distance = x.exponent - y.exponent;
   if (distance <= kReach) {
@@ -138,7 +138,8 @@ void accumulate_f32(uint8_t* acc, const uint8_t* in, size_t bytes) {
     throw std::invalid_argument("accumulate_f32: " + std::to_string(bytes) +
                                 " bytes are not whole FP32 elements");
   }
-  for (size_t i = 0; i < bytes; i += 4) store_le(acc + i, add_f32(load_le(acc + i), load_le(in + i)));
+  for (size_t i = 0; i < bytes; i += 4)
+    store_le(acc + i, add_f32(load_le(acc + i), load_le(in + i)));
 }
 
 }  // namespace ubl::numerics

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Golden FP32 arithmetic: IEEE 754-2019 binary32, round to nearest with ties to even, subnormals
-// kept, infinities, signed zeros, and one canonical NaN. Integer arithmetic only, so the result does
-// not depend on the host's floating-point unit, its rounding mode, or compiler flags.
+// kept, infinities, signed zeros, and one canonical NaN. Integer arithmetic only, so the result
+// does not depend on the host's floating-point unit, its rounding mode, or compiler flags.
 //
 // Values are bit patterns (uint32_t); memory holds them little-endian.
 #pragma once

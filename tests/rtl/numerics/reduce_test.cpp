@@ -1,16 +1,14 @@
 // Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// ubl_reduce (16 x ubl_fp32_add) against the golden FP32 adder, on the vectors that the golden model
-// itself is tested with.
+// ubl_reduce (16 x ubl_fp32_add) against the golden FP32 adder, on the vectors that the golden
+// model itself is tested with.
 #include <gtest/gtest.h>
-
-#include <random>
+#include <verilated.h>
 
 #include "Vubl_reduce.h"
-#include "numerics/fp32_vectors.hpp"
 #include "ubl/numerics/fp32.hpp"
-#include "verilated.h"
+#include "ubl/test/fp32_vectors.hpp"
 
 namespace {
 
@@ -21,10 +19,10 @@ constexpr size_t kLanes = 16;
 class Reduce : public ::testing::Test {
  protected:
   void check(const std::vector<Fp32Pair>& pairs, bool random_lanes) {
-    std::mt19937 rng(5);
+    auto rng = ubl::test::rng(5);
     int failures = 0;
     for (size_t at = 0; at < pairs.size(); at += kLanes) {
-      const uint32_t lanes = random_lanes ? rng() & 0xFFFF : 0xFFFF;
+      const uint32_t lanes = random_lanes ? static_cast<uint32_t>(rng()) & 0xFFFF : 0xFFFF;
       dut_.lane_i = static_cast<uint16_t>(lanes);
       for (size_t k = 0; k < kLanes; ++k) {
         const Fp32Pair& p = pairs[(at + k) % pairs.size()];

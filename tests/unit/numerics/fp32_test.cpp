@@ -3,6 +3,8 @@
 //
 // The golden FP32 adder against two implementations nobody here wrote: MPFR, with binary32's
 // precision and exponent range, and the host's floating-point unit.
+#include "ubl/numerics/fp32.hpp"
+
 #include <gtest/gtest.h>
 #include <mpfr.h>
 
@@ -10,8 +12,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "fp32_vectors.hpp"
-#include "ubl/numerics/fp32.hpp"
+#include "ubl/test/fp32_vectors.hpp"
 
 namespace {
 
@@ -90,14 +91,14 @@ TEST(Fp32Round, AgainstMpfr) {
   Mpfr range;  // sets the exponent range of binary32
   mpfr_t x;
   mpfr_init2(x, 24);
-  std::mt19937_64 rng(3);
+  auto rng = ubl::test::rng(3);
   for (int i = 0; i < 500'000; ++i) {
     uint64_t significand = rng() >> (rng() % 64);
     if (rng() % 4 == 0) significand &= ~uint64_t{0} << (rng() % 64);  // more ties
     const int exponent = static_cast<int>(rng() % 330) - 230;
     const bool negative = (rng() & 1) != 0;
-    // Round to 24 bits in a wide exponent range, then into binary32's; MPFR carries the direction of
-    // the first rounding over to the second.
+    // Round to 24 bits in a wide exponent range, then into binary32's; MPFR carries the direction
+    // of the first rounding over to the second.
     mpfr_set_emin(-1000);
     mpfr_set_emax(1000);
     int inexact = mpfr_set_uj_2exp(x, significand, exponent, MPFR_RNDN);

@@ -5,8 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 #include <vector>
+
+#include "ubl/test/seed.hpp"
 
 namespace ubl::test {
 
@@ -33,13 +34,13 @@ inline std::vector<uint32_t> fp32_specials() {
 }
 
 /// Every special with every special, then `n` pairs of each of five seeded families.
-inline std::vector<Fp32Pair> fp32_directed(uint64_t seed, size_t n) {
+inline std::vector<Fp32Pair> fp32_directed(uint64_t salt, size_t n) {
   std::vector<Fp32Pair> v;
   const auto specials = fp32_specials();
   for (uint32_t a : specials) {
     for (uint32_t b : specials) v.push_back({a, b});
   }
-  std::mt19937_64 rng(seed);
+  auto rng = ubl::test::rng(salt);
   const auto bits = [&rng] { return static_cast<uint32_t>(rng()); };
   const auto pack = [](uint32_t sign, uint32_t exponent, uint32_t fraction) {
     return (sign & 1) << 31 | (exponent & 0xFF) << 23 | (fraction & 0x7FFFFF);
@@ -71,8 +72,8 @@ inline std::vector<Fp32Pair> fp32_directed(uint64_t seed, size_t n) {
 }
 
 /// `n` pairs of full-range bit patterns.
-inline std::vector<Fp32Pair> fp32_random(uint64_t seed, size_t n) {
-  std::mt19937_64 rng(seed);
+inline std::vector<Fp32Pair> fp32_random(uint64_t salt, size_t n) {
+  auto rng = ubl::test::rng(salt);
   std::vector<Fp32Pair> v(n);
   for (auto& p : v) {
     const uint64_t r = rng();
