@@ -74,6 +74,7 @@ int main_checked(int argc, char** argv) {
   run->add_option("--topology", o.topology, "see `ublsim topo list`")->capture_default_str();
   run->add_option("--planes", o.planes, "planes in use, 1..8")->capture_default_str();
   run->add_option("--steps", o.steps, "training steps")->capture_default_str();
+  run->add_option("--data", o.data, "training data, CSV (default: the digits that come along)");
   run->add_option("--iterations", o.iterations, "pingpong exchanges")->capture_default_str();
   run->add_option("--seed", o.seed, "seed of all inputs")->capture_default_str();
   run->add_option("--config", config, "YAML file with constants (docs/guides/configuration.md)");

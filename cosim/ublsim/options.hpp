@@ -52,7 +52,8 @@ struct Options {
   bool verbose = false;
   bool quiet = false;
   bool progress = false;
-  std::string json, report;
+  std::string json;
+  std::string data;             ///< training data; empty: the digits that come with the project
   systemc::Timing timing;
   std::vector<Fault> faults;
 };

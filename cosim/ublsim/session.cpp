@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "ubl/comm/error.hpp"
+#include "ubl/comm/hal/error.hpp"
 
 namespace ubl::ublsim {
 
@@ -18,6 +18,18 @@ cosim::PlatformConfig platform_config(const Options& o) {
   c.skip = o.skip;
   c.timing = o.timing;
   return c;
+}
+
+ExitCode exit_code(comm::ErrorKind kind) {
+  switch (kind) {
+    case comm::ErrorKind::kInvalidArgument:
+    case comm::ErrorKind::kNotSupported:
+      return kExitUsage;
+    case comm::ErrorKind::kTimeout:
+      return kExitNoProgress;
+    default:
+      return kExitDeviceError;
+  }
 }
 
 constexpr unsigned kHostStackBytes = 1u << 20;
@@ -98,8 +110,7 @@ void Session::run(const std::function<void(unsigned)>& program) {
               sc_core::sc_stop();
             }
           } catch (const comm::CommError& e) {
-            fail(r, e.kind() == comm::CommError::Kind::kTimeout ? kExitNoProgress : kExitDeviceError,
-                 e.what());
+            fail(r, exit_code(e.kind()), e.what());
           } catch (const driver::DeviceError& e) {
             fail(r, kExitDeviceError, e.what());
           } catch (const driver::TransportError& e) {

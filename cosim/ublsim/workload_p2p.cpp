@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ubl/comm/error.hpp"
+#include "ubl/comm/hal/error.hpp"
 #include "ublsim/board.hpp"
 #include "ublsim/inputs.hpp"
 #include "ublsim/result.hpp"
+#include "ublsim/verify.hpp"
 #include "ublsim/workloads.hpp"
 
 namespace ubl::ublsim {
@@ -83,7 +84,7 @@ class Endpoint {
         return *c;
       }
       if (dev_.transport().now_ns() >= deadline)
-        throw comm::CommError(comm::CommError::Kind::kTimeout,
+        throw comm::CommError(comm::ErrorKind::kTimeout,
                               fmt::format("rank {} waits for a completion from rank {}", rank_,
                                           1 - rank_));
       dev_.transport().wait(deadline);
@@ -96,7 +97,7 @@ class Endpoint {
     auto text = fmt::format("rank {}: QP {} PSN {}: {}", rank_, c.qpn, c.psn,
                             spec::to_string(static_cast<spec::CqeStatus>(c.status)));
     while (auto e = dev_.pop_error()) text += "; " + e->describe();
-    return comm::CommError(comm::CommError::Kind::kDevice, text);
+    return comm::CommError(comm::ErrorKind::kDeviceReported, text);
   }
   unsigned rank_;
   driver::Device dev_;
@@ -106,29 +107,6 @@ class Endpoint {
   uint64_t addr_ = 0;
   PeerInfo peer_;
 };
-
-void collect_failures(const Session& s, Result& r) {
-  for (const auto& f : s.failures()) {
-    r.code = f.code;
-    r.errors.push_back(f.message);
-  }
-}
-
-void compare(Session& s, unsigned card, uint64_t addr, const std::vector<uint8_t>& want, Result& r) {
-  const uint8_t* got = s.platform().card(card).hbm().data() + addr;
-  for (size_t i = 0; i < want.size(); ++i) {
-    if (got[i] == want[i]) continue;
-    if (r.mismatches++ == 0)
-      r.errors.push_back(fmt::format("card {}: byte {} is {:#04x}, must be {:#04x}", card, i, got[i],
-                                     want[i]));
-  }
-}
-
-void conclude(Session& s, Result& r) {
-  collect_failures(s, r);
-  if (r.code == kExitOk && r.mismatches != 0) r.code = kExitWrongData;
-  r.verified = r.code == kExitOk;
-}
 
 }  // namespace
 
@@ -154,7 +132,7 @@ int run_pingpong(const Options& o) {
         const auto c = ep.wait_completion();
         if (c.recv == 0) continue;
         if (c.imm != i)
-          throw comm::CommError(comm::CommError::Kind::kDevice,
+          throw comm::CommError(comm::ErrorKind::kDeviceReported,
                                 fmt::format("rank {}: exchange {} arrived instead of {}", rank,
                                             c.imm, i));
         return;
@@ -178,8 +156,8 @@ int run_pingpong(const Options& o) {
   });
   Result r;
   if (s.ok()) {
-    compare(s, 0, addr[0], payload, r);
-    compare(s, 1, addr[1], payload, r);
+    compare(s, 0, addr[0], payload.data(), payload.size(), r);
+    compare(s, 1, addr[1], payload.data(), payload.size(), r);
     std::sort(rtt.begin(), rtt.end());
     auto ns = [&](size_t i) { return systemc::ns_from_cycles(rtt[i]) / 2; };
     r.extra["latency_ns"] = {{"min", ns(0)},
@@ -240,7 +218,9 @@ int run_sendrecv(const Options& o) {
   });
   Result r;
   if (s.ok()) {
-    for (unsigned rank = 0; rank < 2; ++rank) compare(s, rank, addr[rank] + half, data[1 - rank], r);
+    flip_results(s, opt, {addr[0] + half, addr[1] + half}, opt.bytes);
+    for (unsigned rank = 0; rank < 2; ++rank)
+      compare(s, rank, addr[rank] + half, data[1 - rank].data(), opt.bytes, r);
     r.op_cycles = std::max(took[0], took[1]);
     r.algbw_GBps = r.busbw_GBps =
         static_cast<double>(opt.bytes) / systemc::ns_from_cycles(r.op_cycles);

@@ -14,10 +14,12 @@
 //
 // Answers from PCIe pass one register and have priority over err answers made here, which wait.
 // A request that is offered at hdma_req_* stays offered even if bus mastering is switched off.
+`include "ubl_assert.svh"
+
 module host_dma (
   /// Clock.
   input  logic               clk_i,
-  /// Asynchronous reset, active low.
+  /// Synchronous reset, active low.
   input  logic               rst_ni,
   /// Bus-master enable of the configuration space.
   input  logic               bme_i,
@@ -62,7 +64,7 @@ module host_dma (
   // ------------------------------------------------------------------------------------- queue
   ubl_pkg::dma_req_t head;
   logic              head_valid, head_pop;
-  logic [1:0]        count_q;  // entries in the queue
+  logic [1:0]        count;  // entries in the queue
 
   ubl_fifo #(
     .Width(ubl_pkg::DmaReqBits),
@@ -70,12 +72,13 @@ module host_dma (
   ) u_queue (
     .clk_i,
     .rst_ni,
-    .wr_valid_i(req_valid_i),
-    .wr_data_i (req_i),
-    .wr_ready_o(req_ready_o),
-    .rd_valid_o(head_valid),
-    .rd_data_o (head),
-    .rd_ready_i(head_pop)
+    .in_valid_i (req_valid_i),
+    .in_ready_o (req_ready_o),
+    .in_data_i  (req_i),
+    .out_valid_o(head_valid),
+    .out_ready_i(head_pop),
+    .out_data_o (head),
+    .count_o    (count)
   );
 
   // ------------------------------------------------------------------------------------ choice
@@ -133,7 +136,7 @@ module host_dma (
   // ------------------------------------------------------------------------------------ output
   ubl_pkg::dma_req_t out_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       out_valid_q <= 1'b0;
     end else begin
@@ -161,7 +164,7 @@ module host_dma (
   logic              rsp_valid_q;
   logic [31:0]       cnt_blocked_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       rsp_valid_q   <= 1'b0;
       cnt_blocked_q <= '0;
@@ -190,23 +193,25 @@ module host_dma (
   // The fence counts the queued requests down as they are popped; then one transfer empties the
   // output register of whatever it holds, which includes the last of them.
   logic [1:0] fence_q, fence_d;
-  logic       push;
-
-  assign push    = req_valid_i & req_ready_o;
-  assign fence_d = (fence_start_i ? count_q : fence_q) -
+  assign fence_d = (fence_start_i ? count : fence_q) -
                    {1'b0, head_pop & (fence_start_i | (fence_q != '0))};
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      count_q <= '0;
-      fence_q <= '0;
-    end else begin
-      count_q <= count_q + {1'b0, push} - {1'b0, head_pop};
-      fence_q <= fence_d;
-    end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) fence_q <= '0;
+    else         fence_q <= fence_d;
   end
 
   assign fence_done_o = (fence_q == '0) & out_free;
+
+  // Requests of nic_core: 1..64 bytes inside one 64-byte line.
+  logic [7:0] line_end;
+  assign line_end = {2'b00, req_i.addr[5:0]} + {1'b0, req_i.len};
+  `UBL_ASSUME(InsideLine, !(req_valid_i && !req_i.kind[1]) || (req_i.len != '0 && line_end <= 8'd64))
+  `UBL_ASSERT(FenceBound, fence_q <= count)
+  `UBL_ASSERT(PendOnlyKnown, !msix_pend_o || (head_valid && is_msix && vec_ok))
+  `UBL_ASSERT(GateHolds, !(load_msg || load_head) || bme_i)
+  `UBL_ASSERT(NoOverrun, !(load_msg || load_head) || out_free)
+  `UBL_ASSERT(OneAnswer, !(hdma_rsp_valid_i && refuse))
 
   assign idle_o = ~head_valid & ~out_valid_q & ~rsp_valid_q & ~msix_fire_valid_i;
 

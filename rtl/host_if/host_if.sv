@@ -14,7 +14,7 @@
 module host_if (
   /// Clock, 781.25 MHz.
   input  logic                clk_i,
-  /// Asynchronous reset, active low.
+  /// Synchronous reset, active low.
   input  logic                rst_ni,
   /// Device time in cycles.
   input  logic [63:0]         now_i,

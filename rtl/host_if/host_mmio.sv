@@ -15,10 +15,12 @@
 //
 // When the sinks are not ready: doorbells and csr requests stay in their output registers and
 // req_ready_o falls once the request queue is full. Answers are always accepted.
+`include "ubl_assert.svh"
+
 module host_mmio (
   /// Clock.
   input  logic                clk_i,
-  /// Asynchronous reset, active low.
+  /// Synchronous reset, active low.
   input  logic                rst_ni,
   /// Device time in cycles.
   input  logic [63:0]         now_i,
@@ -94,6 +96,7 @@ module host_mmio (
   // ------------------------------------------------------------------------------------- queue
   ubl_pkg::mmio_req_t head;
   logic               head_valid, head_pop;
+  logic [3:0]         unused_count;
 
   ubl_fifo #(
     .Width(ubl_pkg::MmioReqBits),
@@ -101,12 +104,13 @@ module host_mmio (
   ) u_queue (
     .clk_i,
     .rst_ni,
-    .wr_valid_i(req_valid_i),
-    .wr_data_i (req_i),
-    .wr_ready_o(req_ready_o),
-    .rd_valid_o(head_valid),
-    .rd_data_o (head),
-    .rd_ready_i(head_pop)
+    .in_valid_i (req_valid_i),
+    .in_ready_o (req_ready_o),
+    .in_data_i  (req_i),
+    .out_valid_o(head_valid),
+    .out_ready_i(head_pop),
+    .out_data_o (head),
+    .count_o    (unused_count)
   );
 
   // ------------------------------------------------------------------------------------ decode
@@ -233,7 +237,7 @@ module host_mmio (
   assign msix_word_o  = addr[3:2];
   assign msix_wdata_o = wdata;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q     <= StRun;
       half_q      <= 1'b0;
@@ -253,7 +257,7 @@ module host_mmio (
   // -------------------------------------------------------------------------------- doorbells
   ubl_pkg::doorbell_t db_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       db_valid_q <= 1'b0;
       db_q       <= '0;
@@ -274,7 +278,7 @@ module host_mmio (
   // --------------------------------------------------------------------------------------- csr
   ubl_pkg::csr_req_t csr_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       csr_valid_q <= 1'b0;
       csr_q       <= '0;
@@ -298,7 +302,7 @@ module host_mmio (
 
   assign err_so_far = half_q & rsp_q.err;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       rsp_valid_q <= 1'b0;
       rsp_q       <= '0;
@@ -316,6 +320,11 @@ module host_mmio (
 
   assign rsp_valid_o = rsp_valid_q;
   assign rsp_o       = rsp_q;
+
+  `UBL_ASSUME(CsrAnswerExpected, !csr_rsp_valid_i || state_q == StCsrRsp)
+  `UBL_ASSERT(OneCsrRequest, !(csr_load && csr_valid_q))
+  `UBL_ASSERT(NoDoorbellOverrun, !(db_load && db_valid_q && !db_ready_i))
+  `UBL_ASSERT(CsrBehindDoorbells, !(csr_valid_q && db_valid_q))
 
   assign idle_o = ~head_valid & (state_q == StRun) & ~db_valid_q & ~csr_valid_q & ~rsp_valid_q;
 

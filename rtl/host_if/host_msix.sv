@@ -12,10 +12,12 @@
 // Bits 1:0 of a message address are always zero, reserved control bits too.
 //
 // See also: host_dma, which owns the order of messages and other host accesses.
+`include "ubl_assert.svh"
+
 module host_msix (
   /// Clock.
   input  logic        clk_i,
-  /// Asynchronous reset, active low.
+  /// Synchronous reset, active low.
   input  logic        rst_ni,
 
   /// Host access: vector, word of the entry (0 addr_lo, 1 addr_hi, 2 data, 3 ctrl), write strobe.
@@ -46,9 +48,8 @@ module host_msix (
 
   localparam int unsigned NumVec = ubl_pkg::HostNumMsix;
 
-  if (NumVec != 64) begin : gen_bad_size
-    $error("host_msix: the index encoder is written for 64 vectors");
-  end
+  // The index encoder below is written for 64 vectors.
+  `UBL_ASSERT_INIT(SixtyFourVectors, NumVec == 64)
 
   localparam logic [1:0] WordAddrLo = 2'd0;
   localparam logic [1:0] WordAddrHi = 2'd1;
@@ -76,7 +77,7 @@ module host_msix (
     if (we_i && word_i == WordData) data_mem[vec_i] <= wdata_i;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       mask_q     <= '1;
       lo_set_q   <= '0;
@@ -114,9 +115,13 @@ module host_msix (
   assign pend_clr = fire_ack_i ? first : '0;
   assign pba_o    = pend_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) pend_q <= '0;
     else         pend_q <= (pend_q & ~pend_clr) | pend_set;
   end
+
+  `UBL_ASSERT(FireOneHot, $onehot0(first))
+  `UBL_ASSERT(AckOnlyFire, !fire_ack_i || fire_valid_o)
+  `UBL_ASSERT(FireNotMasked, !fire_valid_o || (pend_q[fire_vec_o] && !mask_q[fire_vec_o]))
 
 endmodule
