@@ -1,0 +1,2040 @@
+// Copyright 2026 The OpenUBL Authors
+// SPDX-License-Identifier: Apache-2.0
+// generated from rtl/spec/nic.yaml by rtl/spec/gen/generate, do not edit
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace ubl::spec {
+
+inline constexpr uint32_t kNicNumQp = 1024u;  // queue pairs of a card
+inline constexpr uint32_t kNicNumCq = 64u;  // completion queues of a card
+inline constexpr uint32_t kNicNumMr = 256u;  // memory regions of a card
+inline constexpr uint32_t kNicWqeShift = 6u;  // log2 of the bytes of a work queue entry
+inline constexpr uint32_t kNicCqeShift = 6u;  // log2 of the bytes of a completion queue entry
+inline constexpr uint32_t kNicMaxRingLog2 = 12u;  // largest log2 of ring entries
+inline constexpr uint32_t kNicAckEvery = 16u;  // packets between acknowledgements in steady state
+inline constexpr uint32_t kNicHostIovaBit = 63u;  // address bit that selects host memory
+inline constexpr uint32_t kNicNumMsix = 64u;  // MSI-X vectors
+// messages of a QP in flight; later entries wait in the ring
+inline constexpr uint32_t kNicMaxOutstanding = 16u;
+// cycles without progress before a QP fails (1.28 ms)
+inline constexpr uint32_t kNicDefaultTimeout = 1000000u;
+
+// work request opcode
+enum class WqeOp : uint8_t {
+  kNop = 0x00,  // completes without a packet, in order
+  kWrite = 0x01,  // write local bytes to remote memory
+  kWriteImm = 0x02,  // WRITE whose last packet raises a receive completion
+  kReduce = 0x03,  // combine local elements into remote memory
+  kReduceImm = 0x04,  // REDUCE whose last packet raises a receive completion
+};
+
+inline const char* to_string(WqeOp v) {
+  switch (v) {
+    case WqeOp::kNop:
+      return "nop";
+    case WqeOp::kWrite:
+      return "write";
+    case WqeOp::kWriteImm:
+      return "write_imm";
+    case WqeOp::kReduce:
+      return "reduce";
+    case WqeOp::kReduceImm:
+      return "reduce_imm";
+  }
+  return "?";
+}
+
+// completion status
+enum class CqeStatus : uint8_t {
+  kOk = 0x00,  // done
+  kLocalProtection = 0x01,  // lkey, bounds or rights of the local buffer
+  kLocalLength = 0x02,  // length not allowed (REDUCE not a multiple of the element)
+  kBadOpcode = 0x03,  // unknown opcode or reserved bits set
+  kRemoteAccess = 0x04,  // rkey, bounds or rights refused by the responder
+  kRemoteInvalid = 0x05,  // request refused by the responder
+  kRemoteOperation = 0x06,  // the responder could not write its memory
+  kSequence = 0x07,  // the responder reports a lost packet
+  kTimeout = 0x08,  // no acknowledgement in time
+  kRnr = 0x09,  // receiver not ready
+  kFlushed = 0x0a,  // the QP is in error; the request was not, or only partly, executed
+  kLocalMemory = 0x0b,  // reading the local buffer or the ring failed
+};
+
+inline const char* to_string(CqeStatus v) {
+  switch (v) {
+    case CqeStatus::kOk:
+      return "ok";
+    case CqeStatus::kLocalProtection:
+      return "local_protection";
+    case CqeStatus::kLocalLength:
+      return "local_length";
+    case CqeStatus::kBadOpcode:
+      return "bad_opcode";
+    case CqeStatus::kRemoteAccess:
+      return "remote_access";
+    case CqeStatus::kRemoteInvalid:
+      return "remote_invalid";
+    case CqeStatus::kRemoteOperation:
+      return "remote_operation";
+    case CqeStatus::kSequence:
+      return "sequence";
+    case CqeStatus::kTimeout:
+      return "timeout";
+    case CqeStatus::kRnr:
+      return "rnr";
+    case CqeStatus::kFlushed:
+      return "flushed";
+    case CqeStatus::kLocalMemory:
+      return "local_memory";
+  }
+  return "?";
+}
+
+// queue pair state
+enum class QpState : uint8_t {
+  kReset = 0x00,  // does nothing, answers nothing
+  kReady = 0x01,  // sends and receives
+  kError = 0x02,  // flushes requests; drops incoming packets
+};
+
+inline const char* to_string(QpState v) {
+  switch (v) {
+    case QpState::kReset:
+      return "reset";
+    case QpState::kReady:
+      return "ready";
+    case QpState::kError:
+      return "error";
+  }
+  return "?";
+}
+
+// cause in the error log
+enum class ErrCause : uint8_t {
+  kNone = 0x00,  // log empty
+  kFcs = 0x01,  // frame check sequence wrong
+  kIcrc = 0x02,  // invariant CRC wrong
+  kMalformed = 0x03,  // header fields inconsistent or unknown opcode
+  kMisrouted = 0x04,  // frame for another node or plane
+  kBadQp = 0x05,  // QP does not exist or is not ready
+  kSequence = 0x06,  // packet ahead of the expected PSN
+  kDuplicate = 0x07,  // packet behind the expected PSN
+  kAccess = 0x08,  // rkey, bounds or rights
+  kRnr = 0x09,  // immediate without a posted receive
+  kTimeout = 0x0a,  // no acknowledgement in time
+  kNak = 0x0b,  // negative acknowledgement received
+  kCqOverflow = 0x0c,  // completion queue full; the QP fails
+  kLocal = 0x0d,  // local protection, length, opcode or memory error
+  kDma = 0x0e,  // host memory access refused
+  kMemWrite = 0x0f,  // writing received payload failed
+  kFraming = 0x10,  // flit sequence on the link broken (no sop, no eop, overflow)
+};
+
+inline const char* to_string(ErrCause v) {
+  switch (v) {
+    case ErrCause::kNone:
+      return "none";
+    case ErrCause::kFcs:
+      return "fcs";
+    case ErrCause::kIcrc:
+      return "icrc";
+    case ErrCause::kMalformed:
+      return "malformed";
+    case ErrCause::kMisrouted:
+      return "misrouted";
+    case ErrCause::kBadQp:
+      return "bad_qp";
+    case ErrCause::kSequence:
+      return "sequence";
+    case ErrCause::kDuplicate:
+      return "duplicate";
+    case ErrCause::kAccess:
+      return "access";
+    case ErrCause::kRnr:
+      return "rnr";
+    case ErrCause::kTimeout:
+      return "timeout";
+    case ErrCause::kNak:
+      return "nak";
+    case ErrCause::kCqOverflow:
+      return "cq_overflow";
+    case ErrCause::kLocal:
+      return "local";
+    case ErrCause::kDma:
+      return "dma";
+    case ErrCause::kMemWrite:
+      return "mem_write";
+    case ErrCause::kFraming:
+      return "framing";
+  }
+  return "?";
+}
+
+// object command
+enum class ObjOp : uint8_t {
+  kNone = 0x00,  // nothing
+  kWriteQp = 0x01,  // load QP context from OBJ_DATA
+  kWriteCq = 0x02,  // load CQ context
+  kWriteMr = 0x03,  // load MR context
+  // QP state, next PSN, oldest unacknowledged PSN, expected PSN into OBJ_DATA as a qp_status
+  kReadQp = 0x04,
+  kSetError = 0x05,  // move the QP to error
+};
+
+inline const char* to_string(ObjOp v) {
+  switch (v) {
+    case ObjOp::kNone:
+      return "none";
+    case ObjOp::kWriteQp:
+      return "write_qp";
+    case ObjOp::kWriteCq:
+      return "write_cq";
+    case ObjOp::kWriteMr:
+      return "write_mr";
+    case ObjOp::kReadQp:
+      return "read_qp";
+    case ObjOp::kSetError:
+      return "set_error";
+  }
+  return "?";
+}
+
+// result of an object command
+enum class ObjResult : uint8_t {
+  kOk = 0x00,  // done
+  kBusy = 0x01,  // still running
+  kBadIndex = 0x02,  // index out of range
+  kBadValue = 0x03,  // a field of the context is out of range
+  kBadOp = 0x04,  // unknown command
+};
+
+inline const char* to_string(ObjResult v) {
+  switch (v) {
+    case ObjResult::kOk:
+      return "ok";
+    case ObjResult::kBusy:
+      return "busy";
+    case ObjResult::kBadIndex:
+      return "bad_index";
+    case ObjResult::kBadValue:
+      return "bad_value";
+    case ObjResult::kBadOp:
+      return "bad_op";
+  }
+  return "?";
+}
+
+// what nic_port does with a received payload
+enum class RxAction : uint8_t {
+  kDrop = 0x0,  // discard; no done event
+  kWrite = 0x1,  // write to memory; done event after the write response
+  kReduce = 0x2,  // read, add, write; done event after the write response
+};
+
+inline const char* to_string(RxAction v) {
+  switch (v) {
+    case RxAction::kDrop:
+      return "drop";
+    case RxAction::kWrite:
+      return "write";
+    case RxAction::kReduce:
+      return "reduce";
+  }
+  return "?";
+}
+
+// kind of a host access
+enum class DmaKind : uint8_t {
+  kRead = 0x0,  // read len bytes; a response with data follows
+  kWrite = 0x1,  // posted write; a response follows when it is ordered before everything later
+  kMsix = 0x2,  // raise MSI-X vector addr[15:0], ordered behind earlier writes; no response
+};
+
+inline const char* to_string(DmaKind v) {
+  switch (v) {
+    case DmaKind::kRead:
+      return "read";
+    case DmaKind::kWrite:
+      return "write";
+    case DmaKind::kMsix:
+      return "msix";
+  }
+  return "?";
+}
+
+// work request, an entry of a send ring
+// little endian
+struct Wqe {
+  uint8_t opcode = 0;  // wqe_op: operation
+  uint8_t signalled = 0;  // 1 bit: write a completion on success (errors always do)
+  uint8_t fence = 0;  // 1 bit: start when all earlier requests of the QP are complete
+  uint8_t vc = 0;  // 2 bits: vc: virtual channel: req or bulk
+  uint8_t red_op = 0;  // 4 bits: red_op: REDUCE operation
+  uint8_t red_dtype = 0;  // 4 bits: red_type: REDUCE element type
+  uint32_t length = 0;  // bytes, 0 .. 2^31
+  uint64_t laddr = 0;  // local card address
+  uint64_t raddr = 0;  // remote card address
+  uint32_t lkey = 0;  // local key
+  uint32_t rkey = 0;  // remote key
+  uint32_t imm = 0;  // immediate data
+  uint64_t wr_id = 0;  // returned in the completion
+
+  static constexpr size_t kBytes = 64;
+
+  // Writes kBytes bytes; reserved bits are written as zero.
+  void pack(uint8_t* p) const {
+    p[0] = static_cast<uint8_t>(opcode);
+    p[1] = static_cast<uint8_t>((signalled & 0x1u) | ((fence & 0x1u) << 1));
+    p[2] = static_cast<uint8_t>((vc & 0x3u));
+    p[3] = static_cast<uint8_t>(((red_op & 0xfu) << 4) | (red_dtype & 0xfu));
+    p[4] = static_cast<uint8_t>(length);
+    p[5] = static_cast<uint8_t>((length >> 8));
+    p[6] = static_cast<uint8_t>((length >> 16));
+    p[7] = static_cast<uint8_t>((length >> 24));
+    p[8] = static_cast<uint8_t>(laddr);
+    p[9] = static_cast<uint8_t>((laddr >> 8));
+    p[10] = static_cast<uint8_t>((laddr >> 16));
+    p[11] = static_cast<uint8_t>((laddr >> 24));
+    p[12] = static_cast<uint8_t>((laddr >> 32));
+    p[13] = static_cast<uint8_t>((laddr >> 40));
+    p[14] = static_cast<uint8_t>((laddr >> 48));
+    p[15] = static_cast<uint8_t>((laddr >> 56));
+    p[16] = static_cast<uint8_t>(raddr);
+    p[17] = static_cast<uint8_t>((raddr >> 8));
+    p[18] = static_cast<uint8_t>((raddr >> 16));
+    p[19] = static_cast<uint8_t>((raddr >> 24));
+    p[20] = static_cast<uint8_t>((raddr >> 32));
+    p[21] = static_cast<uint8_t>((raddr >> 40));
+    p[22] = static_cast<uint8_t>((raddr >> 48));
+    p[23] = static_cast<uint8_t>((raddr >> 56));
+    p[24] = static_cast<uint8_t>(lkey);
+    p[25] = static_cast<uint8_t>((lkey >> 8));
+    p[26] = static_cast<uint8_t>((lkey >> 16));
+    p[27] = static_cast<uint8_t>((lkey >> 24));
+    p[28] = static_cast<uint8_t>(rkey);
+    p[29] = static_cast<uint8_t>((rkey >> 8));
+    p[30] = static_cast<uint8_t>((rkey >> 16));
+    p[31] = static_cast<uint8_t>((rkey >> 24));
+    p[32] = static_cast<uint8_t>(imm);
+    p[33] = static_cast<uint8_t>((imm >> 8));
+    p[34] = static_cast<uint8_t>((imm >> 16));
+    p[35] = static_cast<uint8_t>((imm >> 24));
+    p[36] = 0;
+    p[37] = 0;
+    p[38] = 0;
+    p[39] = 0;
+    p[40] = static_cast<uint8_t>(wr_id);
+    p[41] = static_cast<uint8_t>((wr_id >> 8));
+    p[42] = static_cast<uint8_t>((wr_id >> 16));
+    p[43] = static_cast<uint8_t>((wr_id >> 24));
+    p[44] = static_cast<uint8_t>((wr_id >> 32));
+    p[45] = static_cast<uint8_t>((wr_id >> 40));
+    p[46] = static_cast<uint8_t>((wr_id >> 48));
+    p[47] = static_cast<uint8_t>((wr_id >> 56));
+    p[48] = 0;
+    p[49] = 0;
+    p[50] = 0;
+    p[51] = 0;
+    p[52] = 0;
+    p[53] = 0;
+    p[54] = 0;
+    p[55] = 0;
+    p[56] = 0;
+    p[57] = 0;
+    p[58] = 0;
+    p[59] = 0;
+    p[60] = 0;
+    p[61] = 0;
+    p[62] = 0;
+    p[63] = 0;
+  }
+
+  static Wqe unpack(const uint8_t* p) {
+    Wqe r;
+    r.opcode = static_cast<uint8_t>(static_cast<uint32_t>(p[0]));
+    r.signalled = static_cast<uint8_t>(static_cast<uint32_t>((p[1] & 0x1u)));
+    r.fence = static_cast<uint8_t>(static_cast<uint32_t>(((p[1] >> 1) & 0x1u)));
+    r.vc = static_cast<uint8_t>(static_cast<uint32_t>((p[2] & 0x3u)));
+    r.red_op = static_cast<uint8_t>(static_cast<uint32_t>(((p[3] >> 4) & 0xfu)));
+    r.red_dtype = static_cast<uint8_t>(static_cast<uint32_t>((p[3] & 0xfu)));
+    r.length = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[4]) |
+        (static_cast<uint32_t>(p[5]) << 8) |
+        (static_cast<uint32_t>(p[6]) << 16) |
+        (static_cast<uint32_t>(p[7]) << 24));
+    r.laddr = static_cast<uint64_t>(
+        static_cast<uint64_t>(p[8]) |
+        (static_cast<uint64_t>(p[9]) << 8) |
+        (static_cast<uint64_t>(p[10]) << 16) |
+        (static_cast<uint64_t>(p[11]) << 24) |
+        (static_cast<uint64_t>(p[12]) << 32) |
+        (static_cast<uint64_t>(p[13]) << 40) |
+        (static_cast<uint64_t>(p[14]) << 48) |
+        (static_cast<uint64_t>(p[15]) << 56));
+    r.raddr = static_cast<uint64_t>(
+        static_cast<uint64_t>(p[16]) |
+        (static_cast<uint64_t>(p[17]) << 8) |
+        (static_cast<uint64_t>(p[18]) << 16) |
+        (static_cast<uint64_t>(p[19]) << 24) |
+        (static_cast<uint64_t>(p[20]) << 32) |
+        (static_cast<uint64_t>(p[21]) << 40) |
+        (static_cast<uint64_t>(p[22]) << 48) |
+        (static_cast<uint64_t>(p[23]) << 56));
+    r.lkey = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[24]) |
+        (static_cast<uint32_t>(p[25]) << 8) |
+        (static_cast<uint32_t>(p[26]) << 16) |
+        (static_cast<uint32_t>(p[27]) << 24));
+    r.rkey = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[28]) |
+        (static_cast<uint32_t>(p[29]) << 8) |
+        (static_cast<uint32_t>(p[30]) << 16) |
+        (static_cast<uint32_t>(p[31]) << 24));
+    r.imm = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[32]) |
+        (static_cast<uint32_t>(p[33]) << 8) |
+        (static_cast<uint32_t>(p[34]) << 16) |
+        (static_cast<uint32_t>(p[35]) << 24));
+    r.wr_id = static_cast<uint64_t>(
+        static_cast<uint64_t>(p[40]) |
+        (static_cast<uint64_t>(p[41]) << 8) |
+        (static_cast<uint64_t>(p[42]) << 16) |
+        (static_cast<uint64_t>(p[43]) << 24) |
+        (static_cast<uint64_t>(p[44]) << 32) |
+        (static_cast<uint64_t>(p[45]) << 40) |
+        (static_cast<uint64_t>(p[46]) << 48) |
+        (static_cast<uint64_t>(p[47]) << 56));
+    return r;
+  }
+
+  bool operator==(const Wqe& o) const {
+    return opcode == o.opcode &&
+           signalled == o.signalled &&
+           fence == o.fence &&
+           vc == o.vc &&
+           red_op == o.red_op &&
+           red_dtype == o.red_dtype &&
+           length == o.length &&
+           laddr == o.laddr &&
+           raddr == o.raddr &&
+           lkey == o.lkey &&
+           rkey == o.rkey &&
+           imm == o.imm &&
+           wr_id == o.wr_id;
+  }
+  bool operator!=(const Wqe& o) const { return !(*this == o); }
+};
+
+// completion. Byte 63 holds the phase and is the last byte to change.
+// little endian
+struct Cqe {
+  uint64_t wr_id = 0;  // of the work request; receive side: count of receives of this QP, from 0
+  uint32_t qpn = 0;  // QP
+  uint32_t byte_len = 0;  // bytes of the message (receive side: of the last packet)
+  uint32_t imm = 0;  // immediate data of a receive
+  uint8_t opcode = 0;  // wqe_op: operation
+  uint8_t status = 0;  // cqe_status: result
+  uint8_t recv = 0;  // 1 bit: 1: receive completion
+  uint16_t sq_head = 0;  // ring entries consumed so far (modulo 2^16): frees send ring space
+  uint32_t psn = 0;  // 24 bits: last PSN of the message; for an error the PSN concerned
+  uint8_t phase = 0;  // 1 bit: 1 on the first pass through the ring, then alternating
+
+  static constexpr size_t kBytes = 64;
+
+  // Writes kBytes bytes; reserved bits are written as zero.
+  void pack(uint8_t* p) const {
+    p[0] = static_cast<uint8_t>(wr_id);
+    p[1] = static_cast<uint8_t>((wr_id >> 8));
+    p[2] = static_cast<uint8_t>((wr_id >> 16));
+    p[3] = static_cast<uint8_t>((wr_id >> 24));
+    p[4] = static_cast<uint8_t>((wr_id >> 32));
+    p[5] = static_cast<uint8_t>((wr_id >> 40));
+    p[6] = static_cast<uint8_t>((wr_id >> 48));
+    p[7] = static_cast<uint8_t>((wr_id >> 56));
+    p[8] = static_cast<uint8_t>(qpn);
+    p[9] = static_cast<uint8_t>((qpn >> 8));
+    p[10] = static_cast<uint8_t>((qpn >> 16));
+    p[11] = static_cast<uint8_t>((qpn >> 24));
+    p[12] = static_cast<uint8_t>(byte_len);
+    p[13] = static_cast<uint8_t>((byte_len >> 8));
+    p[14] = static_cast<uint8_t>((byte_len >> 16));
+    p[15] = static_cast<uint8_t>((byte_len >> 24));
+    p[16] = static_cast<uint8_t>(imm);
+    p[17] = static_cast<uint8_t>((imm >> 8));
+    p[18] = static_cast<uint8_t>((imm >> 16));
+    p[19] = static_cast<uint8_t>((imm >> 24));
+    p[20] = static_cast<uint8_t>(opcode);
+    p[21] = static_cast<uint8_t>(status);
+    p[22] = static_cast<uint8_t>((recv & 0x1u));
+    p[23] = 0;
+    p[24] = static_cast<uint8_t>(sq_head);
+    p[25] = static_cast<uint8_t>((sq_head >> 8));
+    p[26] = 0;
+    p[27] = 0;
+    p[28] = static_cast<uint8_t>(psn);
+    p[29] = static_cast<uint8_t>((psn >> 8));
+    p[30] = static_cast<uint8_t>((psn >> 16));
+    p[31] = 0;
+    p[32] = 0;
+    p[33] = 0;
+    p[34] = 0;
+    p[35] = 0;
+    p[36] = 0;
+    p[37] = 0;
+    p[38] = 0;
+    p[39] = 0;
+    p[40] = 0;
+    p[41] = 0;
+    p[42] = 0;
+    p[43] = 0;
+    p[44] = 0;
+    p[45] = 0;
+    p[46] = 0;
+    p[47] = 0;
+    p[48] = 0;
+    p[49] = 0;
+    p[50] = 0;
+    p[51] = 0;
+    p[52] = 0;
+    p[53] = 0;
+    p[54] = 0;
+    p[55] = 0;
+    p[56] = 0;
+    p[57] = 0;
+    p[58] = 0;
+    p[59] = 0;
+    p[60] = 0;
+    p[61] = 0;
+    p[62] = 0;
+    p[63] = static_cast<uint8_t>((phase & 0x1u));
+  }
+
+  static Cqe unpack(const uint8_t* p) {
+    Cqe r;
+    r.wr_id = static_cast<uint64_t>(
+        static_cast<uint64_t>(p[0]) |
+        (static_cast<uint64_t>(p[1]) << 8) |
+        (static_cast<uint64_t>(p[2]) << 16) |
+        (static_cast<uint64_t>(p[3]) << 24) |
+        (static_cast<uint64_t>(p[4]) << 32) |
+        (static_cast<uint64_t>(p[5]) << 40) |
+        (static_cast<uint64_t>(p[6]) << 48) |
+        (static_cast<uint64_t>(p[7]) << 56));
+    r.qpn = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[8]) |
+        (static_cast<uint32_t>(p[9]) << 8) |
+        (static_cast<uint32_t>(p[10]) << 16) |
+        (static_cast<uint32_t>(p[11]) << 24));
+    r.byte_len = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[12]) |
+        (static_cast<uint32_t>(p[13]) << 8) |
+        (static_cast<uint32_t>(p[14]) << 16) |
+        (static_cast<uint32_t>(p[15]) << 24));
+    r.imm = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[16]) |
+        (static_cast<uint32_t>(p[17]) << 8) |
+        (static_cast<uint32_t>(p[18]) << 16) |
+        (static_cast<uint32_t>(p[19]) << 24));
+    r.opcode = static_cast<uint8_t>(static_cast<uint32_t>(p[20]));
+    r.status = static_cast<uint8_t>(static_cast<uint32_t>(p[21]));
+    r.recv = static_cast<uint8_t>(static_cast<uint32_t>((p[22] & 0x1u)));
+    r.sq_head = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[24]) |
+        (static_cast<uint32_t>(p[25]) << 8));
+    r.psn = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[28]) |
+        (static_cast<uint32_t>(p[29]) << 8) |
+        (static_cast<uint32_t>(p[30]) << 16));
+    r.phase = static_cast<uint8_t>(static_cast<uint32_t>((p[63] & 0x1u)));
+    return r;
+  }
+
+  bool operator==(const Cqe& o) const {
+    return wr_id == o.wr_id &&
+           qpn == o.qpn &&
+           byte_len == o.byte_len &&
+           imm == o.imm &&
+           opcode == o.opcode &&
+           status == o.status &&
+           recv == o.recv &&
+           sq_head == o.sq_head &&
+           psn == o.psn &&
+           phase == o.phase;
+  }
+  bool operator!=(const Cqe& o) const { return !(*this == o); }
+};
+
+// QP context as loaded by write_qp
+// little endian
+struct QpCtx {
+  uint8_t state = 0;  // qp_state: new state
+  uint8_t plane = 0;  // plane the QP sends on
+  uint8_t sq_log2 = 0;  // log2 of send ring entries, 0..max_ring_log2
+  uint8_t pd = 0;  // protection domain
+  uint16_t remote_node = 0;  // peer
+  uint8_t scq = 0;  // CQ of send completions
+  uint8_t rcq = 0;  // CQ of receive completions
+  uint32_t remote_qpn = 0;  // 24 bits: QPN at the peer
+  uint64_t sq_base = 0;  // card address of the send ring (bit 63: host IOVA), 64-byte aligned
+  uint32_t sq_psn = 0;  // 24 bits: first PSN to send
+  uint32_t rq_psn = 0;  // 24 bits: first PSN expected
+  uint16_t window = 0;  // packets in flight, 1..32767
+
+  static constexpr size_t kBytes = 64;
+
+  // Writes kBytes bytes; reserved bits are written as zero.
+  void pack(uint8_t* p) const {
+    p[0] = static_cast<uint8_t>(state);
+    p[1] = static_cast<uint8_t>(plane);
+    p[2] = static_cast<uint8_t>(sq_log2);
+    p[3] = static_cast<uint8_t>(pd);
+    p[4] = static_cast<uint8_t>(remote_node);
+    p[5] = static_cast<uint8_t>((remote_node >> 8));
+    p[6] = static_cast<uint8_t>(scq);
+    p[7] = static_cast<uint8_t>(rcq);
+    p[8] = static_cast<uint8_t>(remote_qpn);
+    p[9] = static_cast<uint8_t>((remote_qpn >> 8));
+    p[10] = static_cast<uint8_t>((remote_qpn >> 16));
+    p[11] = 0;
+    p[12] = 0;
+    p[13] = 0;
+    p[14] = 0;
+    p[15] = 0;
+    p[16] = static_cast<uint8_t>(sq_base);
+    p[17] = static_cast<uint8_t>((sq_base >> 8));
+    p[18] = static_cast<uint8_t>((sq_base >> 16));
+    p[19] = static_cast<uint8_t>((sq_base >> 24));
+    p[20] = static_cast<uint8_t>((sq_base >> 32));
+    p[21] = static_cast<uint8_t>((sq_base >> 40));
+    p[22] = static_cast<uint8_t>((sq_base >> 48));
+    p[23] = static_cast<uint8_t>((sq_base >> 56));
+    p[24] = static_cast<uint8_t>(sq_psn);
+    p[25] = static_cast<uint8_t>((sq_psn >> 8));
+    p[26] = static_cast<uint8_t>((sq_psn >> 16));
+    p[27] = 0;
+    p[28] = static_cast<uint8_t>(rq_psn);
+    p[29] = static_cast<uint8_t>((rq_psn >> 8));
+    p[30] = static_cast<uint8_t>((rq_psn >> 16));
+    p[31] = 0;
+    p[32] = static_cast<uint8_t>(window);
+    p[33] = static_cast<uint8_t>((window >> 8));
+    p[34] = 0;
+    p[35] = 0;
+    p[36] = 0;
+    p[37] = 0;
+    p[38] = 0;
+    p[39] = 0;
+    p[40] = 0;
+    p[41] = 0;
+    p[42] = 0;
+    p[43] = 0;
+    p[44] = 0;
+    p[45] = 0;
+    p[46] = 0;
+    p[47] = 0;
+    p[48] = 0;
+    p[49] = 0;
+    p[50] = 0;
+    p[51] = 0;
+    p[52] = 0;
+    p[53] = 0;
+    p[54] = 0;
+    p[55] = 0;
+    p[56] = 0;
+    p[57] = 0;
+    p[58] = 0;
+    p[59] = 0;
+    p[60] = 0;
+    p[61] = 0;
+    p[62] = 0;
+    p[63] = 0;
+  }
+
+  static QpCtx unpack(const uint8_t* p) {
+    QpCtx r;
+    r.state = static_cast<uint8_t>(static_cast<uint32_t>(p[0]));
+    r.plane = static_cast<uint8_t>(static_cast<uint32_t>(p[1]));
+    r.sq_log2 = static_cast<uint8_t>(static_cast<uint32_t>(p[2]));
+    r.pd = static_cast<uint8_t>(static_cast<uint32_t>(p[3]));
+    r.remote_node = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[4]) |
+        (static_cast<uint32_t>(p[5]) << 8));
+    r.scq = static_cast<uint8_t>(static_cast<uint32_t>(p[6]));
+    r.rcq = static_cast<uint8_t>(static_cast<uint32_t>(p[7]));
+    r.remote_qpn = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[8]) |
+        (static_cast<uint32_t>(p[9]) << 8) |
+        (static_cast<uint32_t>(p[10]) << 16));
+    r.sq_base = static_cast<uint64_t>(
+        static_cast<uint64_t>(p[16]) |
+        (static_cast<uint64_t>(p[17]) << 8) |
+        (static_cast<uint64_t>(p[18]) << 16) |
+        (static_cast<uint64_t>(p[19]) << 24) |
+        (static_cast<uint64_t>(p[20]) << 32) |
+        (static_cast<uint64_t>(p[21]) << 40) |
+        (static_cast<uint64_t>(p[22]) << 48) |
+        (static_cast<uint64_t>(p[23]) << 56));
+    r.sq_psn = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[24]) |
+        (static_cast<uint32_t>(p[25]) << 8) |
+        (static_cast<uint32_t>(p[26]) << 16));
+    r.rq_psn = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[28]) |
+        (static_cast<uint32_t>(p[29]) << 8) |
+        (static_cast<uint32_t>(p[30]) << 16));
+    r.window = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[32]) |
+        (static_cast<uint32_t>(p[33]) << 8));
+    return r;
+  }
+
+  bool operator==(const QpCtx& o) const {
+    return state == o.state &&
+           plane == o.plane &&
+           sq_log2 == o.sq_log2 &&
+           pd == o.pd &&
+           remote_node == o.remote_node &&
+           scq == o.scq &&
+           rcq == o.rcq &&
+           remote_qpn == o.remote_qpn &&
+           sq_base == o.sq_base &&
+           sq_psn == o.sq_psn &&
+           rq_psn == o.rq_psn &&
+           window == o.window;
+  }
+  bool operator!=(const QpCtx& o) const { return !(*this == o); }
+};
+
+// CQ context as loaded by write_cq
+// little endian
+struct CqCtx {
+  uint8_t valid = 0;  // 1 bit: 1: exists
+  uint8_t irq_en = 0;  // 1 bit: raise MSI-X after each completion
+  uint8_t log2 = 0;  // log2 of entries
+  uint16_t vector = 0;  // MSI-X vector
+  uint64_t base = 0;  // card address of the ring, 64-byte aligned
+
+  static constexpr size_t kBytes = 64;
+
+  // Writes kBytes bytes; reserved bits are written as zero.
+  void pack(uint8_t* p) const {
+    p[0] = static_cast<uint8_t>((valid & 0x1u) | ((irq_en & 0x1u) << 1));
+    p[1] = static_cast<uint8_t>(log2);
+    p[2] = static_cast<uint8_t>(vector);
+    p[3] = static_cast<uint8_t>((vector >> 8));
+    p[4] = 0;
+    p[5] = 0;
+    p[6] = 0;
+    p[7] = 0;
+    p[8] = static_cast<uint8_t>(base);
+    p[9] = static_cast<uint8_t>((base >> 8));
+    p[10] = static_cast<uint8_t>((base >> 16));
+    p[11] = static_cast<uint8_t>((base >> 24));
+    p[12] = static_cast<uint8_t>((base >> 32));
+    p[13] = static_cast<uint8_t>((base >> 40));
+    p[14] = static_cast<uint8_t>((base >> 48));
+    p[15] = static_cast<uint8_t>((base >> 56));
+    p[16] = 0;
+    p[17] = 0;
+    p[18] = 0;
+    p[19] = 0;
+    p[20] = 0;
+    p[21] = 0;
+    p[22] = 0;
+    p[23] = 0;
+    p[24] = 0;
+    p[25] = 0;
+    p[26] = 0;
+    p[27] = 0;
+    p[28] = 0;
+    p[29] = 0;
+    p[30] = 0;
+    p[31] = 0;
+    p[32] = 0;
+    p[33] = 0;
+    p[34] = 0;
+    p[35] = 0;
+    p[36] = 0;
+    p[37] = 0;
+    p[38] = 0;
+    p[39] = 0;
+    p[40] = 0;
+    p[41] = 0;
+    p[42] = 0;
+    p[43] = 0;
+    p[44] = 0;
+    p[45] = 0;
+    p[46] = 0;
+    p[47] = 0;
+    p[48] = 0;
+    p[49] = 0;
+    p[50] = 0;
+    p[51] = 0;
+    p[52] = 0;
+    p[53] = 0;
+    p[54] = 0;
+    p[55] = 0;
+    p[56] = 0;
+    p[57] = 0;
+    p[58] = 0;
+    p[59] = 0;
+    p[60] = 0;
+    p[61] = 0;
+    p[62] = 0;
+    p[63] = 0;
+  }
+
+  static CqCtx unpack(const uint8_t* p) {
+    CqCtx r;
+    r.valid = static_cast<uint8_t>(static_cast<uint32_t>((p[0] & 0x1u)));
+    r.irq_en = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 1) & 0x1u)));
+    r.log2 = static_cast<uint8_t>(static_cast<uint32_t>(p[1]));
+    r.vector = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[2]) |
+        (static_cast<uint32_t>(p[3]) << 8));
+    r.base = static_cast<uint64_t>(
+        static_cast<uint64_t>(p[8]) |
+        (static_cast<uint64_t>(p[9]) << 8) |
+        (static_cast<uint64_t>(p[10]) << 16) |
+        (static_cast<uint64_t>(p[11]) << 24) |
+        (static_cast<uint64_t>(p[12]) << 32) |
+        (static_cast<uint64_t>(p[13]) << 40) |
+        (static_cast<uint64_t>(p[14]) << 48) |
+        (static_cast<uint64_t>(p[15]) << 56));
+    return r;
+  }
+
+  bool operator==(const CqCtx& o) const {
+    return valid == o.valid &&
+           irq_en == o.irq_en &&
+           log2 == o.log2 &&
+           vector == o.vector &&
+           base == o.base;
+  }
+  bool operator!=(const CqCtx& o) const { return !(*this == o); }
+};
+
+// MR context as loaded by write_mr. rkey = lkey = index << 8 | key.
+// little endian
+struct MrCtx {
+  uint8_t valid = 0;  // 1 bit: 1: exists
+  uint8_t local_read = 0;  // 1 bit: source of WRITE and REDUCE
+  uint8_t remote_write = 0;  // 1 bit: target of WRITE
+  uint8_t remote_reduce = 0;  // 1 bit: target of REDUCE
+  uint8_t key = 0;  // low byte of the key
+  uint8_t pd = 0;  // protection domain, must equal the QP's
+  uint64_t base = 0;  // first card address
+  uint64_t length = 0;  // bytes; base + length must not wrap
+
+  static constexpr size_t kBytes = 64;
+
+  // Writes kBytes bytes; reserved bits are written as zero.
+  void pack(uint8_t* p) const {
+    p[0] = static_cast<uint8_t>(
+        (valid & 0x1u) |
+        ((local_read & 0x1u) << 1) |
+        ((remote_write & 0x1u) << 2) |
+        ((remote_reduce & 0x1u) << 3));
+    p[1] = static_cast<uint8_t>(key);
+    p[2] = static_cast<uint8_t>(pd);
+    p[3] = 0;
+    p[4] = 0;
+    p[5] = 0;
+    p[6] = 0;
+    p[7] = 0;
+    p[8] = static_cast<uint8_t>(base);
+    p[9] = static_cast<uint8_t>((base >> 8));
+    p[10] = static_cast<uint8_t>((base >> 16));
+    p[11] = static_cast<uint8_t>((base >> 24));
+    p[12] = static_cast<uint8_t>((base >> 32));
+    p[13] = static_cast<uint8_t>((base >> 40));
+    p[14] = static_cast<uint8_t>((base >> 48));
+    p[15] = static_cast<uint8_t>((base >> 56));
+    p[16] = static_cast<uint8_t>(length);
+    p[17] = static_cast<uint8_t>((length >> 8));
+    p[18] = static_cast<uint8_t>((length >> 16));
+    p[19] = static_cast<uint8_t>((length >> 24));
+    p[20] = static_cast<uint8_t>((length >> 32));
+    p[21] = static_cast<uint8_t>((length >> 40));
+    p[22] = static_cast<uint8_t>((length >> 48));
+    p[23] = static_cast<uint8_t>((length >> 56));
+    p[24] = 0;
+    p[25] = 0;
+    p[26] = 0;
+    p[27] = 0;
+    p[28] = 0;
+    p[29] = 0;
+    p[30] = 0;
+    p[31] = 0;
+    p[32] = 0;
+    p[33] = 0;
+    p[34] = 0;
+    p[35] = 0;
+    p[36] = 0;
+    p[37] = 0;
+    p[38] = 0;
+    p[39] = 0;
+    p[40] = 0;
+    p[41] = 0;
+    p[42] = 0;
+    p[43] = 0;
+    p[44] = 0;
+    p[45] = 0;
+    p[46] = 0;
+    p[47] = 0;
+    p[48] = 0;
+    p[49] = 0;
+    p[50] = 0;
+    p[51] = 0;
+    p[52] = 0;
+    p[53] = 0;
+    p[54] = 0;
+    p[55] = 0;
+    p[56] = 0;
+    p[57] = 0;
+    p[58] = 0;
+    p[59] = 0;
+    p[60] = 0;
+    p[61] = 0;
+    p[62] = 0;
+    p[63] = 0;
+  }
+
+  static MrCtx unpack(const uint8_t* p) {
+    MrCtx r;
+    r.valid = static_cast<uint8_t>(static_cast<uint32_t>((p[0] & 0x1u)));
+    r.local_read = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 1) & 0x1u)));
+    r.remote_write = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 2) & 0x1u)));
+    r.remote_reduce = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 3) & 0x1u)));
+    r.key = static_cast<uint8_t>(static_cast<uint32_t>(p[1]));
+    r.pd = static_cast<uint8_t>(static_cast<uint32_t>(p[2]));
+    r.base = static_cast<uint64_t>(
+        static_cast<uint64_t>(p[8]) |
+        (static_cast<uint64_t>(p[9]) << 8) |
+        (static_cast<uint64_t>(p[10]) << 16) |
+        (static_cast<uint64_t>(p[11]) << 24) |
+        (static_cast<uint64_t>(p[12]) << 32) |
+        (static_cast<uint64_t>(p[13]) << 40) |
+        (static_cast<uint64_t>(p[14]) << 48) |
+        (static_cast<uint64_t>(p[15]) << 56));
+    r.length = static_cast<uint64_t>(
+        static_cast<uint64_t>(p[16]) |
+        (static_cast<uint64_t>(p[17]) << 8) |
+        (static_cast<uint64_t>(p[18]) << 16) |
+        (static_cast<uint64_t>(p[19]) << 24) |
+        (static_cast<uint64_t>(p[20]) << 32) |
+        (static_cast<uint64_t>(p[21]) << 40) |
+        (static_cast<uint64_t>(p[22]) << 48) |
+        (static_cast<uint64_t>(p[23]) << 56));
+    return r;
+  }
+
+  bool operator==(const MrCtx& o) const {
+    return valid == o.valid &&
+           local_read == o.local_read &&
+           remote_write == o.remote_write &&
+           remote_reduce == o.remote_reduce &&
+           key == o.key &&
+           pd == o.pd &&
+           base == o.base &&
+           length == o.length;
+  }
+  bool operator!=(const MrCtx& o) const { return !(*this == o); }
+};
+
+// answer of read_qp
+// little endian
+struct QpStatus {
+  uint8_t state = 0;  // qp_state: state
+  uint32_t next_psn = 0;  // 24 bits: next PSN to send
+  uint32_t una_psn = 0;  // 24 bits: oldest unacknowledged PSN
+  uint32_t expected_psn = 0;  // 24 bits: next PSN expected
+  uint32_t msn = 0;  // 24 bits: messages completed as responder
+  uint16_t sq_head = 0;  // ring entries consumed
+  uint16_t sq_tail = 0;  // ring entries posted
+
+  static constexpr size_t kBytes = 64;
+
+  // Writes kBytes bytes; reserved bits are written as zero.
+  void pack(uint8_t* p) const {
+    p[0] = static_cast<uint8_t>(state);
+    p[1] = 0;
+    p[2] = 0;
+    p[3] = 0;
+    p[4] = static_cast<uint8_t>(next_psn);
+    p[5] = static_cast<uint8_t>((next_psn >> 8));
+    p[6] = static_cast<uint8_t>((next_psn >> 16));
+    p[7] = 0;
+    p[8] = static_cast<uint8_t>(una_psn);
+    p[9] = static_cast<uint8_t>((una_psn >> 8));
+    p[10] = static_cast<uint8_t>((una_psn >> 16));
+    p[11] = 0;
+    p[12] = static_cast<uint8_t>(expected_psn);
+    p[13] = static_cast<uint8_t>((expected_psn >> 8));
+    p[14] = static_cast<uint8_t>((expected_psn >> 16));
+    p[15] = 0;
+    p[16] = static_cast<uint8_t>(msn);
+    p[17] = static_cast<uint8_t>((msn >> 8));
+    p[18] = static_cast<uint8_t>((msn >> 16));
+    p[19] = 0;
+    p[20] = static_cast<uint8_t>(sq_head);
+    p[21] = static_cast<uint8_t>((sq_head >> 8));
+    p[22] = static_cast<uint8_t>(sq_tail);
+    p[23] = static_cast<uint8_t>((sq_tail >> 8));
+    p[24] = 0;
+    p[25] = 0;
+    p[26] = 0;
+    p[27] = 0;
+    p[28] = 0;
+    p[29] = 0;
+    p[30] = 0;
+    p[31] = 0;
+    p[32] = 0;
+    p[33] = 0;
+    p[34] = 0;
+    p[35] = 0;
+    p[36] = 0;
+    p[37] = 0;
+    p[38] = 0;
+    p[39] = 0;
+    p[40] = 0;
+    p[41] = 0;
+    p[42] = 0;
+    p[43] = 0;
+    p[44] = 0;
+    p[45] = 0;
+    p[46] = 0;
+    p[47] = 0;
+    p[48] = 0;
+    p[49] = 0;
+    p[50] = 0;
+    p[51] = 0;
+    p[52] = 0;
+    p[53] = 0;
+    p[54] = 0;
+    p[55] = 0;
+    p[56] = 0;
+    p[57] = 0;
+    p[58] = 0;
+    p[59] = 0;
+    p[60] = 0;
+    p[61] = 0;
+    p[62] = 0;
+    p[63] = 0;
+  }
+
+  static QpStatus unpack(const uint8_t* p) {
+    QpStatus r;
+    r.state = static_cast<uint8_t>(static_cast<uint32_t>(p[0]));
+    r.next_psn = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[4]) |
+        (static_cast<uint32_t>(p[5]) << 8) |
+        (static_cast<uint32_t>(p[6]) << 16));
+    r.una_psn = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[8]) |
+        (static_cast<uint32_t>(p[9]) << 8) |
+        (static_cast<uint32_t>(p[10]) << 16));
+    r.expected_psn = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[12]) |
+        (static_cast<uint32_t>(p[13]) << 8) |
+        (static_cast<uint32_t>(p[14]) << 16));
+    r.msn = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[16]) |
+        (static_cast<uint32_t>(p[17]) << 8) |
+        (static_cast<uint32_t>(p[18]) << 16));
+    r.sq_head = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[20]) |
+        (static_cast<uint32_t>(p[21]) << 8));
+    r.sq_tail = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[22]) |
+        (static_cast<uint32_t>(p[23]) << 8));
+    return r;
+  }
+
+  bool operator==(const QpStatus& o) const {
+    return state == o.state &&
+           next_psn == o.next_psn &&
+           una_psn == o.una_psn &&
+           expected_psn == o.expected_psn &&
+           msn == o.msn &&
+           sq_head == o.sq_head &&
+           sq_tail == o.sq_tail;
+  }
+  bool operator!=(const QpStatus& o) const { return !(*this == o); }
+};
+
+// packet descriptor, nic_core to nic_port; one frame each
+struct Txd {
+  uint8_t opcode = 0;  // 8 bits: pkt_op
+  uint8_t vc = 0;  // 2 bits: virtual channel
+  uint16_t dst_node = 0;  // 16 bits: destination node
+  uint32_t dst_qpn = 0;  // 24 bits: destination QPN
+  uint16_t src_qpn = 0;  // 16 bits: own QPN (UDP source port, error reports)
+  uint32_t psn = 0;  // 24 bits: PSN
+  uint8_t ack_req = 0;  // 1 bit: BTH acknowledge request
+  uint8_t becn = 0;  // 1 bit: BTH BECN
+  uint64_t laddr = 0;  // 64 bits: payload source
+  uint16_t len = 0;  // 13 bits: payload bytes 0..4096
+  uint64_t raddr = 0;  // 64 bits: RETH address
+  uint32_t rkey = 0;  // 32 bits: RETH key
+  uint8_t red_op = 0;  // 4 bits: REDH operation
+  uint8_t red_dtype = 0;  // 4 bits: REDH type
+  uint32_t imm = 0;  // 32 bits: immediate
+  uint8_t syndrome = 0;  // 8 bits: AETH syndrome
+  uint32_t msn = 0;  // 24 bits: AETH MSN
+
+  static constexpr size_t kBits = 337;
+  static constexpr size_t kWords = 11;
+  static constexpr size_t kOpcodeLsb = 329;
+  static constexpr size_t kOpcodeBits = 8;
+  static constexpr size_t kVcLsb = 327;
+  static constexpr size_t kVcBits = 2;
+  static constexpr size_t kDstNodeLsb = 311;
+  static constexpr size_t kDstNodeBits = 16;
+  static constexpr size_t kDstQpnLsb = 287;
+  static constexpr size_t kDstQpnBits = 24;
+  static constexpr size_t kSrcQpnLsb = 271;
+  static constexpr size_t kSrcQpnBits = 16;
+  static constexpr size_t kPsnLsb = 247;
+  static constexpr size_t kPsnBits = 24;
+  static constexpr size_t kAckReqLsb = 246;
+  static constexpr size_t kAckReqBits = 1;
+  static constexpr size_t kBecnLsb = 245;
+  static constexpr size_t kBecnBits = 1;
+  static constexpr size_t kLaddrLsb = 181;
+  static constexpr size_t kLaddrBits = 64;
+  static constexpr size_t kLenLsb = 168;
+  static constexpr size_t kLenBits = 13;
+  static constexpr size_t kRaddrLsb = 104;
+  static constexpr size_t kRaddrBits = 64;
+  static constexpr size_t kRkeyLsb = 72;
+  static constexpr size_t kRkeyBits = 32;
+  static constexpr size_t kRedOpLsb = 68;
+  static constexpr size_t kRedOpBits = 4;
+  static constexpr size_t kRedDtypeLsb = 64;
+  static constexpr size_t kRedDtypeBits = 4;
+  static constexpr size_t kImmLsb = 32;
+  static constexpr size_t kImmBits = 32;
+  static constexpr size_t kSyndromeLsb = 24;
+  static constexpr size_t kSyndromeBits = 8;
+  static constexpr size_t kMsnLsb = 0;
+  static constexpr size_t kMsnBits = 24;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] =
+        ((static_cast<uint32_t>(syndrome) & 0xffu) << 24) |
+        (static_cast<uint32_t>(msn) & 0xffffffu);
+    w[1] = static_cast<uint32_t>(imm);
+    w[2] =
+        ((static_cast<uint32_t>(rkey) & 0xffffffu) << 8) |
+        ((static_cast<uint32_t>(red_op) & 0xfu) << 4) |
+        (static_cast<uint32_t>(red_dtype) & 0xfu);
+    w[3] =
+        ((static_cast<uint32_t>(raddr) & 0xffffffu) << 8) |
+        ((static_cast<uint32_t>(rkey) >> 24) & 0xffu);
+    w[4] =
+        ((static_cast<uint32_t>(raddr) >> 24) & 0xffu) |
+        ((static_cast<uint32_t>(raddr >> 32) & 0xffffffu) << 8);
+    w[5] =
+        ((static_cast<uint32_t>(laddr) & 0x7ffu) << 21) |
+        ((static_cast<uint32_t>(len) & 0x1fffu) << 8) |
+        ((static_cast<uint32_t>(raddr >> 32) >> 24) & 0xffu);
+    w[6] =
+        ((static_cast<uint32_t>(laddr) >> 11) & 0x1fffffu) |
+        ((static_cast<uint32_t>(laddr >> 32) & 0x7ffu) << 21);
+    w[7] =
+        ((static_cast<uint32_t>(psn) & 0x1ffu) << 23) |
+        ((static_cast<uint32_t>(ack_req) & 0x1u) << 22) |
+        ((static_cast<uint32_t>(becn) & 0x1u) << 21) |
+        ((static_cast<uint32_t>(laddr >> 32) >> 11) & 0x1fffffu);
+    w[8] =
+        ((static_cast<uint32_t>(dst_qpn) & 0x1u) << 31) |
+        ((static_cast<uint32_t>(src_qpn) & 0xffffu) << 15) |
+        ((static_cast<uint32_t>(psn) >> 9) & 0x7fffu);
+    w[9] =
+        ((static_cast<uint32_t>(dst_node) & 0x1ffu) << 23) |
+        ((static_cast<uint32_t>(dst_qpn) >> 1) & 0x7fffffu);
+    w[10] =
+        ((static_cast<uint32_t>(opcode) & 0xffu) << 9) |
+        ((static_cast<uint32_t>(vc) & 0x3u) << 7) |
+        ((static_cast<uint32_t>(dst_node) >> 9) & 0x7fu);
+  }
+
+  static Txd from_words(const uint32_t* w) {
+    Txd r;
+    r.opcode = static_cast<uint8_t>(((w[10] >> 9) & 0xffu));
+    r.vc = static_cast<uint8_t>(((w[10] >> 7) & 0x3u));
+    r.dst_node = static_cast<uint16_t>(((w[9] >> 23) & 0x1ffu) | ((w[10] & 0x7fu) << 9));
+    r.dst_qpn = static_cast<uint32_t>(((w[8] >> 31) & 0x1u) | ((w[9] & 0x7fffffu) << 1));
+    r.src_qpn = static_cast<uint16_t>(((w[8] >> 15) & 0xffffu));
+    r.psn = static_cast<uint32_t>(((w[7] >> 23) & 0x1ffu) | ((w[8] & 0x7fffu) << 9));
+    r.ack_req = static_cast<uint8_t>(((w[7] >> 22) & 0x1u));
+    r.becn = static_cast<uint8_t>(((w[7] >> 21) & 0x1u));
+    r.laddr = static_cast<uint64_t>(
+        static_cast<uint64_t>(((w[5] >> 21) & 0x7ffu)) |
+        (static_cast<uint64_t>((w[6] & 0x1fffffu)) << 11) |
+        (static_cast<uint64_t>(((w[6] >> 21) & 0x7ffu)) << 32) |
+        (static_cast<uint64_t>((w[7] & 0x1fffffu)) << 43));
+    r.len = static_cast<uint16_t>(((w[5] >> 8) & 0x1fffu));
+    r.raddr = static_cast<uint64_t>(
+        static_cast<uint64_t>(((w[3] >> 8) & 0xffffffu)) |
+        (static_cast<uint64_t>((w[4] & 0xffu)) << 24) |
+        (static_cast<uint64_t>(((w[4] >> 8) & 0xffffffu)) << 32) |
+        (static_cast<uint64_t>((w[5] & 0xffu)) << 56));
+    r.rkey = static_cast<uint32_t>(((w[2] >> 8) & 0xffffffu) | ((w[3] & 0xffu) << 24));
+    r.red_op = static_cast<uint8_t>(((w[2] >> 4) & 0xfu));
+    r.red_dtype = static_cast<uint8_t>((w[2] & 0xfu));
+    r.imm = static_cast<uint32_t>(w[1]);
+    r.syndrome = static_cast<uint8_t>(((w[0] >> 24) & 0xffu));
+    r.msn = static_cast<uint32_t>((w[0] & 0xffffffu));
+    return r;
+  }
+
+  bool operator==(const Txd& o) const {
+    return opcode == o.opcode &&
+           vc == o.vc &&
+           dst_node == o.dst_node &&
+           dst_qpn == o.dst_qpn &&
+           src_qpn == o.src_qpn &&
+           psn == o.psn &&
+           ack_req == o.ack_req &&
+           becn == o.becn &&
+           laddr == o.laddr &&
+           len == o.len &&
+           raddr == o.raddr &&
+           rkey == o.rkey &&
+           red_op == o.red_op &&
+           red_dtype == o.red_dtype &&
+           imm == o.imm &&
+           syndrome == o.syndrome &&
+           msn == o.msn;
+  }
+  bool operator!=(const Txd& o) const { return !(*this == o); }
+};
+
+// nic_port to nic_core, one per request descriptor (not per acknowledgement), in order, when its
+// last payload byte has been read
+struct Txc {
+  uint16_t qpn = 0;  // 16 bits: own QPN
+  uint32_t psn = 0;  // 24 bits: PSN
+  // 1 bit: payload could not be read; the frame was sent with its FCS and ICRC complemented, so
+  // that nobody accepts it
+  uint8_t err = 0;
+
+  static constexpr size_t kBits = 41;
+  static constexpr size_t kWords = 2;
+  static constexpr size_t kQpnLsb = 25;
+  static constexpr size_t kQpnBits = 16;
+  static constexpr size_t kPsnLsb = 1;
+  static constexpr size_t kPsnBits = 24;
+  static constexpr size_t kErrLsb = 0;
+  static constexpr size_t kErrBits = 1;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] =
+        ((static_cast<uint32_t>(qpn) & 0x7fu) << 25) |
+        ((static_cast<uint32_t>(psn) & 0xffffffu) << 1) |
+        (static_cast<uint32_t>(err) & 0x1u);
+    w[1] = ((static_cast<uint32_t>(qpn) >> 7) & 0x1ffu);
+  }
+
+  static Txc from_words(const uint32_t* w) {
+    Txc r;
+    r.qpn = static_cast<uint16_t>(((w[0] >> 25) & 0x7fu) | ((w[1] & 0x1ffu) << 7));
+    r.psn = static_cast<uint32_t>(((w[0] >> 1) & 0xffffffu));
+    r.err = static_cast<uint8_t>((w[0] & 0x1u));
+    return r;
+  }
+
+  uint64_t to_u64() const {
+    uint32_t w[2] = {0, 0};
+    to_words(w);
+    return (static_cast<uint64_t>(w[1]) << 32) | w[0];
+  }
+
+  static Txc from_u64(uint64_t v) {
+    const uint32_t w[2] = {static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)};
+    return from_words(w);
+  }
+
+  bool operator==(const Txc& o) const {
+    return qpn == o.qpn &&
+           psn == o.psn &&
+           err == o.err;
+  }
+  bool operator!=(const Txc& o) const { return !(*this == o); }
+};
+
+// header of a received frame, nic_port to nic_core, in arrival order per virtual channel
+struct Rxh {
+  // 8 bits: err_cause: 0, or fcs, icrc, malformed, misrouted, framing: log it, no verdict
+  uint8_t err = 0;
+  uint8_t opcode = 0;  // 8 bits: pkt_op
+  uint8_t vc = 0;  // 2 bits: virtual channel
+  uint16_t src_node = 0;  // 16 bits: source node
+  uint32_t dst_qpn = 0;  // 24 bits: destination QPN (best effort when err)
+  uint32_t psn = 0;  // 24 bits: PSN (best effort when err)
+  uint8_t ack_req = 0;  // 1 bit: acknowledge request
+  uint8_t becn = 0;  // 1 bit: BECN
+  uint8_t ce = 0;  // 1 bit: the IP header carries CE
+  uint64_t raddr = 0;  // 64 bits: RETH address
+  uint32_t rkey = 0;  // 32 bits: RETH key
+  uint16_t len = 0;  // 13 bits: payload bytes = RETH length
+  uint8_t red_op = 0;  // 4 bits: REDH operation
+  uint8_t red_dtype = 0;  // 4 bits: REDH type
+  uint32_t imm = 0;  // 32 bits: immediate
+  uint8_t syndrome = 0;  // 8 bits: AETH syndrome
+  uint32_t msn = 0;  // 24 bits: AETH MSN
+
+  static constexpr size_t kBits = 266;
+  static constexpr size_t kWords = 9;
+  static constexpr size_t kErrLsb = 258;
+  static constexpr size_t kErrBits = 8;
+  static constexpr size_t kOpcodeLsb = 250;
+  static constexpr size_t kOpcodeBits = 8;
+  static constexpr size_t kVcLsb = 248;
+  static constexpr size_t kVcBits = 2;
+  static constexpr size_t kSrcNodeLsb = 232;
+  static constexpr size_t kSrcNodeBits = 16;
+  static constexpr size_t kDstQpnLsb = 208;
+  static constexpr size_t kDstQpnBits = 24;
+  static constexpr size_t kPsnLsb = 184;
+  static constexpr size_t kPsnBits = 24;
+  static constexpr size_t kAckReqLsb = 183;
+  static constexpr size_t kAckReqBits = 1;
+  static constexpr size_t kBecnLsb = 182;
+  static constexpr size_t kBecnBits = 1;
+  static constexpr size_t kCeLsb = 181;
+  static constexpr size_t kCeBits = 1;
+  static constexpr size_t kRaddrLsb = 117;
+  static constexpr size_t kRaddrBits = 64;
+  static constexpr size_t kRkeyLsb = 85;
+  static constexpr size_t kRkeyBits = 32;
+  static constexpr size_t kLenLsb = 72;
+  static constexpr size_t kLenBits = 13;
+  static constexpr size_t kRedOpLsb = 68;
+  static constexpr size_t kRedOpBits = 4;
+  static constexpr size_t kRedDtypeLsb = 64;
+  static constexpr size_t kRedDtypeBits = 4;
+  static constexpr size_t kImmLsb = 32;
+  static constexpr size_t kImmBits = 32;
+  static constexpr size_t kSyndromeLsb = 24;
+  static constexpr size_t kSyndromeBits = 8;
+  static constexpr size_t kMsnLsb = 0;
+  static constexpr size_t kMsnBits = 24;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] =
+        ((static_cast<uint32_t>(syndrome) & 0xffu) << 24) |
+        (static_cast<uint32_t>(msn) & 0xffffffu);
+    w[1] = static_cast<uint32_t>(imm);
+    w[2] =
+        ((static_cast<uint32_t>(rkey) & 0x7ffu) << 21) |
+        ((static_cast<uint32_t>(len) & 0x1fffu) << 8) |
+        ((static_cast<uint32_t>(red_op) & 0xfu) << 4) |
+        (static_cast<uint32_t>(red_dtype) & 0xfu);
+    w[3] =
+        ((static_cast<uint32_t>(raddr) & 0x7ffu) << 21) |
+        ((static_cast<uint32_t>(rkey) >> 11) & 0x1fffffu);
+    w[4] =
+        ((static_cast<uint32_t>(raddr) >> 11) & 0x1fffffu) |
+        ((static_cast<uint32_t>(raddr >> 32) & 0x7ffu) << 21);
+    w[5] =
+        ((static_cast<uint32_t>(psn) & 0xffu) << 24) |
+        ((static_cast<uint32_t>(ack_req) & 0x1u) << 23) |
+        ((static_cast<uint32_t>(becn) & 0x1u) << 22) |
+        ((static_cast<uint32_t>(ce) & 0x1u) << 21) |
+        ((static_cast<uint32_t>(raddr >> 32) >> 11) & 0x1fffffu);
+    w[6] =
+        ((static_cast<uint32_t>(dst_qpn) & 0xffffu) << 16) |
+        ((static_cast<uint32_t>(psn) >> 8) & 0xffffu);
+    w[7] =
+        ((static_cast<uint32_t>(opcode) & 0x3fu) << 26) |
+        ((static_cast<uint32_t>(vc) & 0x3u) << 24) |
+        ((static_cast<uint32_t>(src_node) & 0xffffu) << 8) |
+        ((static_cast<uint32_t>(dst_qpn) >> 16) & 0xffu);
+    w[8] =
+        ((static_cast<uint32_t>(err) & 0xffu) << 2) |
+        ((static_cast<uint32_t>(opcode) >> 6) & 0x3u);
+  }
+
+  static Rxh from_words(const uint32_t* w) {
+    Rxh r;
+    r.err = static_cast<uint8_t>(((w[8] >> 2) & 0xffu));
+    r.opcode = static_cast<uint8_t>(((w[7] >> 26) & 0x3fu) | ((w[8] & 0x3u) << 6));
+    r.vc = static_cast<uint8_t>(((w[7] >> 24) & 0x3u));
+    r.src_node = static_cast<uint16_t>(((w[7] >> 8) & 0xffffu));
+    r.dst_qpn = static_cast<uint32_t>(((w[6] >> 16) & 0xffffu) | ((w[7] & 0xffu) << 16));
+    r.psn = static_cast<uint32_t>(((w[5] >> 24) & 0xffu) | ((w[6] & 0xffffu) << 8));
+    r.ack_req = static_cast<uint8_t>(((w[5] >> 23) & 0x1u));
+    r.becn = static_cast<uint8_t>(((w[5] >> 22) & 0x1u));
+    r.ce = static_cast<uint8_t>(((w[5] >> 21) & 0x1u));
+    r.raddr = static_cast<uint64_t>(
+        static_cast<uint64_t>(((w[3] >> 21) & 0x7ffu)) |
+        (static_cast<uint64_t>((w[4] & 0x1fffffu)) << 11) |
+        (static_cast<uint64_t>(((w[4] >> 21) & 0x7ffu)) << 32) |
+        (static_cast<uint64_t>((w[5] & 0x1fffffu)) << 43));
+    r.rkey = static_cast<uint32_t>(((w[2] >> 21) & 0x7ffu) | ((w[3] & 0x1fffffu) << 11));
+    r.len = static_cast<uint16_t>(((w[2] >> 8) & 0x1fffu));
+    r.red_op = static_cast<uint8_t>(((w[2] >> 4) & 0xfu));
+    r.red_dtype = static_cast<uint8_t>((w[2] & 0xfu));
+    r.imm = static_cast<uint32_t>(w[1]);
+    r.syndrome = static_cast<uint8_t>(((w[0] >> 24) & 0xffu));
+    r.msn = static_cast<uint32_t>((w[0] & 0xffffffu));
+    return r;
+  }
+
+  bool operator==(const Rxh& o) const {
+    return err == o.err &&
+           opcode == o.opcode &&
+           vc == o.vc &&
+           src_node == o.src_node &&
+           dst_qpn == o.dst_qpn &&
+           psn == o.psn &&
+           ack_req == o.ack_req &&
+           becn == o.becn &&
+           ce == o.ce &&
+           raddr == o.raddr &&
+           rkey == o.rkey &&
+           len == o.len &&
+           red_op == o.red_op &&
+           red_dtype == o.red_dtype &&
+           imm == o.imm &&
+           syndrome == o.syndrome &&
+           msn == o.msn;
+  }
+  bool operator!=(const Rxh& o) const { return !(*this == o); }
+};
+
+// verdict on a request frame without err, nic_core to nic_port, in the order of rxh
+// (acknowledgements need none)
+struct Rxv {
+  uint8_t action = 0;  // 2 bits: rx_action
+  uint16_t qpn = 0;  // 16 bits: own QPN, returned in rxd
+  uint32_t psn = 0;  // 24 bits: PSN, returned in rxd
+  uint64_t addr = 0;  // 64 bits: target
+  uint16_t len = 0;  // 13 bits: bytes
+  uint8_t red_op = 0;  // 4 bits: operation
+  uint8_t red_dtype = 0;  // 4 bits: type
+
+  static constexpr size_t kBits = 127;
+  static constexpr size_t kWords = 4;
+  static constexpr size_t kActionLsb = 125;
+  static constexpr size_t kActionBits = 2;
+  static constexpr size_t kQpnLsb = 109;
+  static constexpr size_t kQpnBits = 16;
+  static constexpr size_t kPsnLsb = 85;
+  static constexpr size_t kPsnBits = 24;
+  static constexpr size_t kAddrLsb = 21;
+  static constexpr size_t kAddrBits = 64;
+  static constexpr size_t kLenLsb = 8;
+  static constexpr size_t kLenBits = 13;
+  static constexpr size_t kRedOpLsb = 4;
+  static constexpr size_t kRedOpBits = 4;
+  static constexpr size_t kRedDtypeLsb = 0;
+  static constexpr size_t kRedDtypeBits = 4;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] =
+        ((static_cast<uint32_t>(addr) & 0x7ffu) << 21) |
+        ((static_cast<uint32_t>(len) & 0x1fffu) << 8) |
+        ((static_cast<uint32_t>(red_op) & 0xfu) << 4) |
+        (static_cast<uint32_t>(red_dtype) & 0xfu);
+    w[1] =
+        ((static_cast<uint32_t>(addr) >> 11) & 0x1fffffu) |
+        ((static_cast<uint32_t>(addr >> 32) & 0x7ffu) << 21);
+    w[2] =
+        ((static_cast<uint32_t>(psn) & 0x7ffu) << 21) |
+        ((static_cast<uint32_t>(addr >> 32) >> 11) & 0x1fffffu);
+    w[3] =
+        ((static_cast<uint32_t>(action) & 0x3u) << 29) |
+        ((static_cast<uint32_t>(qpn) & 0xffffu) << 13) |
+        ((static_cast<uint32_t>(psn) >> 11) & 0x1fffu);
+  }
+
+  static Rxv from_words(const uint32_t* w) {
+    Rxv r;
+    r.action = static_cast<uint8_t>(((w[3] >> 29) & 0x3u));
+    r.qpn = static_cast<uint16_t>(((w[3] >> 13) & 0xffffu));
+    r.psn = static_cast<uint32_t>(((w[2] >> 21) & 0x7ffu) | ((w[3] & 0x1fffu) << 11));
+    r.addr = static_cast<uint64_t>(
+        static_cast<uint64_t>(((w[0] >> 21) & 0x7ffu)) |
+        (static_cast<uint64_t>((w[1] & 0x1fffffu)) << 11) |
+        (static_cast<uint64_t>(((w[1] >> 21) & 0x7ffu)) << 32) |
+        (static_cast<uint64_t>((w[2] & 0x1fffffu)) << 43));
+    r.len = static_cast<uint16_t>(((w[0] >> 8) & 0x1fffu));
+    r.red_op = static_cast<uint8_t>(((w[0] >> 4) & 0xfu));
+    r.red_dtype = static_cast<uint8_t>((w[0] & 0xfu));
+    return r;
+  }
+
+  bool operator==(const Rxv& o) const {
+    return action == o.action &&
+           qpn == o.qpn &&
+           psn == o.psn &&
+           addr == o.addr &&
+           len == o.len &&
+           red_op == o.red_op &&
+           red_dtype == o.red_dtype;
+  }
+  bool operator!=(const Rxv& o) const { return !(*this == o); }
+};
+
+// payload placed, nic_port to nic_core, in verdict order, after the memory's write response (at
+// once for zero length)
+struct Rxd {
+  uint16_t qpn = 0;  // 16 bits: own QPN
+  uint32_t psn = 0;  // 24 bits: PSN
+  uint8_t err = 0;  // 1 bit: memory refused
+
+  static constexpr size_t kBits = 41;
+  static constexpr size_t kWords = 2;
+  static constexpr size_t kQpnLsb = 25;
+  static constexpr size_t kQpnBits = 16;
+  static constexpr size_t kPsnLsb = 1;
+  static constexpr size_t kPsnBits = 24;
+  static constexpr size_t kErrLsb = 0;
+  static constexpr size_t kErrBits = 1;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] =
+        ((static_cast<uint32_t>(qpn) & 0x7fu) << 25) |
+        ((static_cast<uint32_t>(psn) & 0xffffffu) << 1) |
+        (static_cast<uint32_t>(err) & 0x1u);
+    w[1] = ((static_cast<uint32_t>(qpn) >> 7) & 0x1ffu);
+  }
+
+  static Rxd from_words(const uint32_t* w) {
+    Rxd r;
+    r.qpn = static_cast<uint16_t>(((w[0] >> 25) & 0x7fu) | ((w[1] & 0x1ffu) << 7));
+    r.psn = static_cast<uint32_t>(((w[0] >> 1) & 0xffffffu));
+    r.err = static_cast<uint8_t>((w[0] & 0x1u));
+    return r;
+  }
+
+  uint64_t to_u64() const {
+    uint32_t w[2] = {0, 0};
+    to_words(w);
+    return (static_cast<uint64_t>(w[1]) << 32) | w[0];
+  }
+
+  static Rxd from_u64(uint64_t v) {
+    const uint32_t w[2] = {static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)};
+    return from_words(w);
+  }
+
+  bool operator==(const Rxd& o) const {
+    return qpn == o.qpn &&
+           psn == o.psn &&
+           err == o.err;
+  }
+  bool operator!=(const Rxd& o) const { return !(*this == o); }
+};
+
+// memory access of 1..4096 bytes at any byte address; mem_if aligns, so data beats start at addr
+struct MemReq {
+  uint64_t addr = 0;  // 64 bits: card address
+  uint16_t len = 0;  // 13 bits: bytes
+
+  static constexpr size_t kBits = 77;
+  static constexpr size_t kWords = 3;
+  static constexpr size_t kAddrLsb = 13;
+  static constexpr size_t kAddrBits = 64;
+  static constexpr size_t kLenLsb = 0;
+  static constexpr size_t kLenBits = 13;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] =
+        ((static_cast<uint32_t>(addr) & 0x7ffffu) << 13) |
+        (static_cast<uint32_t>(len) & 0x1fffu);
+    w[1] =
+        ((static_cast<uint32_t>(addr) >> 19) & 0x1fffu) |
+        ((static_cast<uint32_t>(addr >> 32) & 0x7ffffu) << 13);
+    w[2] = ((static_cast<uint32_t>(addr >> 32) >> 19) & 0x1fffu);
+  }
+
+  static MemReq from_words(const uint32_t* w) {
+    MemReq r;
+    r.addr = static_cast<uint64_t>(
+        static_cast<uint64_t>(((w[0] >> 13) & 0x7ffffu)) |
+        (static_cast<uint64_t>((w[1] & 0x1fffu)) << 19) |
+        (static_cast<uint64_t>(((w[1] >> 13) & 0x7ffffu)) << 32) |
+        (static_cast<uint64_t>((w[2] & 0x1fffu)) << 51));
+    r.len = static_cast<uint16_t>((w[0] & 0x1fffu));
+    return r;
+  }
+
+  bool operator==(const MemReq& o) const {
+    return addr == o.addr &&
+           len == o.len;
+  }
+  bool operator!=(const MemReq& o) const { return !(*this == o); }
+};
+
+// read data beat of 64 bytes, the last one padded with zero; responses in request order
+struct MemRdata {
+  uint8_t err = 0;  // 1 bit: address refused (data zero); set on every beat of the access
+  uint8_t last = 0;  // 1 bit: last beat of the access
+  std::array<uint32_t, 16> data{};  // 512 bits: byte 0 in bits 7:0
+
+  static constexpr size_t kBits = 514;
+  static constexpr size_t kWords = 17;
+  static constexpr size_t kErrLsb = 513;
+  static constexpr size_t kErrBits = 1;
+  static constexpr size_t kLastLsb = 512;
+  static constexpr size_t kLastBits = 1;
+  static constexpr size_t kDataLsb = 0;
+  static constexpr size_t kDataBits = 512;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] = data[0];
+    w[1] = data[1];
+    w[2] = data[2];
+    w[3] = data[3];
+    w[4] = data[4];
+    w[5] = data[5];
+    w[6] = data[6];
+    w[7] = data[7];
+    w[8] = data[8];
+    w[9] = data[9];
+    w[10] = data[10];
+    w[11] = data[11];
+    w[12] = data[12];
+    w[13] = data[13];
+    w[14] = data[14];
+    w[15] = data[15];
+    w[16] = ((static_cast<uint32_t>(err) & 0x1u) << 1) | (static_cast<uint32_t>(last) & 0x1u);
+  }
+
+  static MemRdata from_words(const uint32_t* w) {
+    MemRdata r;
+    r.err = static_cast<uint8_t>(((w[16] >> 1) & 0x1u));
+    r.last = static_cast<uint8_t>((w[16] & 0x1u));
+    r.data[0] = w[0];
+    r.data[1] = w[1];
+    r.data[2] = w[2];
+    r.data[3] = w[3];
+    r.data[4] = w[4];
+    r.data[5] = w[5];
+    r.data[6] = w[6];
+    r.data[7] = w[7];
+    r.data[8] = w[8];
+    r.data[9] = w[9];
+    r.data[10] = w[10];
+    r.data[11] = w[11];
+    r.data[12] = w[12];
+    r.data[13] = w[13];
+    r.data[14] = w[14];
+    r.data[15] = w[15];
+    return r;
+  }
+
+  bool operator==(const MemRdata& o) const {
+    return err == o.err &&
+           last == o.last &&
+           data == o.data;
+  }
+  bool operator!=(const MemRdata& o) const { return !(*this == o); }
+};
+
+// access to host memory or a card address by nic_core or host_if, up to 64 bytes, not crossing a
+// 64-byte boundary
+struct DmaReq {
+  uint8_t kind = 0;  // 2 bits: dma_kind
+  uint8_t tag = 0;  // 8 bits: returned in the response
+  uint64_t addr = 0;  // 64 bits: card address; bit 63: host IOVA
+  uint8_t len = 0;  // 7 bits: bytes 1..64
+  std::array<uint32_t, 16> data{};  // 512 bits: write data
+
+  static constexpr size_t kBits = 593;
+  static constexpr size_t kWords = 19;
+  static constexpr size_t kKindLsb = 591;
+  static constexpr size_t kKindBits = 2;
+  static constexpr size_t kTagLsb = 583;
+  static constexpr size_t kTagBits = 8;
+  static constexpr size_t kAddrLsb = 519;
+  static constexpr size_t kAddrBits = 64;
+  static constexpr size_t kLenLsb = 512;
+  static constexpr size_t kLenBits = 7;
+  static constexpr size_t kDataLsb = 0;
+  static constexpr size_t kDataBits = 512;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] = data[0];
+    w[1] = data[1];
+    w[2] = data[2];
+    w[3] = data[3];
+    w[4] = data[4];
+    w[5] = data[5];
+    w[6] = data[6];
+    w[7] = data[7];
+    w[8] = data[8];
+    w[9] = data[9];
+    w[10] = data[10];
+    w[11] = data[11];
+    w[12] = data[12];
+    w[13] = data[13];
+    w[14] = data[14];
+    w[15] = data[15];
+    w[16] =
+        ((static_cast<uint32_t>(addr) & 0x1ffffffu) << 7) |
+        (static_cast<uint32_t>(len) & 0x7fu);
+    w[17] =
+        ((static_cast<uint32_t>(addr) >> 25) & 0x7fu) |
+        ((static_cast<uint32_t>(addr >> 32) & 0x1ffffffu) << 7);
+    w[18] =
+        ((static_cast<uint32_t>(kind) & 0x3u) << 15) |
+        ((static_cast<uint32_t>(tag) & 0xffu) << 7) |
+        ((static_cast<uint32_t>(addr >> 32) >> 25) & 0x7fu);
+  }
+
+  static DmaReq from_words(const uint32_t* w) {
+    DmaReq r;
+    r.kind = static_cast<uint8_t>(((w[18] >> 15) & 0x3u));
+    r.tag = static_cast<uint8_t>(((w[18] >> 7) & 0xffu));
+    r.addr = static_cast<uint64_t>(
+        static_cast<uint64_t>(((w[16] >> 7) & 0x1ffffffu)) |
+        (static_cast<uint64_t>((w[17] & 0x7fu)) << 25) |
+        (static_cast<uint64_t>(((w[17] >> 7) & 0x1ffffffu)) << 32) |
+        (static_cast<uint64_t>((w[18] & 0x7fu)) << 57));
+    r.len = static_cast<uint8_t>((w[16] & 0x7fu));
+    r.data[0] = w[0];
+    r.data[1] = w[1];
+    r.data[2] = w[2];
+    r.data[3] = w[3];
+    r.data[4] = w[4];
+    r.data[5] = w[5];
+    r.data[6] = w[6];
+    r.data[7] = w[7];
+    r.data[8] = w[8];
+    r.data[9] = w[9];
+    r.data[10] = w[10];
+    r.data[11] = w[11];
+    r.data[12] = w[12];
+    r.data[13] = w[13];
+    r.data[14] = w[14];
+    r.data[15] = w[15];
+    return r;
+  }
+
+  bool operator==(const DmaReq& o) const {
+    return kind == o.kind &&
+           tag == o.tag &&
+           addr == o.addr &&
+           len == o.len &&
+           data == o.data;
+  }
+  bool operator!=(const DmaReq& o) const { return !(*this == o); }
+};
+
+// answer to a read or a posted write
+struct DmaRsp {
+  uint8_t tag = 0;  // 8 bits: of the request
+  uint8_t err = 0;  // 1 bit: refused
+  std::array<uint32_t, 16> data{};  // 512 bits: read data
+
+  static constexpr size_t kBits = 521;
+  static constexpr size_t kWords = 17;
+  static constexpr size_t kTagLsb = 513;
+  static constexpr size_t kTagBits = 8;
+  static constexpr size_t kErrLsb = 512;
+  static constexpr size_t kErrBits = 1;
+  static constexpr size_t kDataLsb = 0;
+  static constexpr size_t kDataBits = 512;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] = data[0];
+    w[1] = data[1];
+    w[2] = data[2];
+    w[3] = data[3];
+    w[4] = data[4];
+    w[5] = data[5];
+    w[6] = data[6];
+    w[7] = data[7];
+    w[8] = data[8];
+    w[9] = data[9];
+    w[10] = data[10];
+    w[11] = data[11];
+    w[12] = data[12];
+    w[13] = data[13];
+    w[14] = data[14];
+    w[15] = data[15];
+    w[16] = ((static_cast<uint32_t>(tag) & 0xffu) << 1) | (static_cast<uint32_t>(err) & 0x1u);
+  }
+
+  static DmaRsp from_words(const uint32_t* w) {
+    DmaRsp r;
+    r.tag = static_cast<uint8_t>(((w[16] >> 1) & 0xffu));
+    r.err = static_cast<uint8_t>((w[16] & 0x1u));
+    r.data[0] = w[0];
+    r.data[1] = w[1];
+    r.data[2] = w[2];
+    r.data[3] = w[3];
+    r.data[4] = w[4];
+    r.data[5] = w[5];
+    r.data[6] = w[6];
+    r.data[7] = w[7];
+    r.data[8] = w[8];
+    r.data[9] = w[9];
+    r.data[10] = w[10];
+    r.data[11] = w[11];
+    r.data[12] = w[12];
+    r.data[13] = w[13];
+    r.data[14] = w[14];
+    r.data[15] = w[15];
+    return r;
+  }
+
+  bool operator==(const DmaRsp& o) const {
+    return tag == o.tag &&
+           err == o.err &&
+           data == o.data;
+  }
+  bool operator!=(const DmaRsp& o) const { return !(*this == o); }
+};
+
+// register access, host_if to nic_core; offset inside the NIC's register block
+struct CsrReq {
+  uint8_t write = 0;  // 1 bit: 1: write
+  uint16_t addr = 0;  // 16 bits: byte offset, multiple of 4
+  uint32_t wdata = 0;  // 32 bits: data
+
+  static constexpr size_t kBits = 49;
+  static constexpr size_t kWords = 2;
+  static constexpr size_t kWriteLsb = 48;
+  static constexpr size_t kWriteBits = 1;
+  static constexpr size_t kAddrLsb = 32;
+  static constexpr size_t kAddrBits = 16;
+  static constexpr size_t kWdataLsb = 0;
+  static constexpr size_t kWdataBits = 32;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] = static_cast<uint32_t>(wdata);
+    w[1] = ((static_cast<uint32_t>(write) & 0x1u) << 16) | (static_cast<uint32_t>(addr) & 0xffffu);
+  }
+
+  static CsrReq from_words(const uint32_t* w) {
+    CsrReq r;
+    r.write = static_cast<uint8_t>(((w[1] >> 16) & 0x1u));
+    r.addr = static_cast<uint16_t>((w[1] & 0xffffu));
+    r.wdata = static_cast<uint32_t>(w[0]);
+    return r;
+  }
+
+  uint64_t to_u64() const {
+    uint32_t w[2] = {0, 0};
+    to_words(w);
+    return (static_cast<uint64_t>(w[1]) << 32) | w[0];
+  }
+
+  static CsrReq from_u64(uint64_t v) {
+    const uint32_t w[2] = {static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)};
+    return from_words(w);
+  }
+
+  bool operator==(const CsrReq& o) const {
+    return write == o.write &&
+           addr == o.addr &&
+           wdata == o.wdata;
+  }
+  bool operator!=(const CsrReq& o) const { return !(*this == o); }
+};
+
+// answer to every csr_req, in order
+struct CsrRsp {
+  uint8_t err = 0;  // 1 bit: no such register, or read-only
+  uint32_t rdata = 0;  // 32 bits: data, 0 for writes
+
+  static constexpr size_t kBits = 33;
+  static constexpr size_t kWords = 2;
+  static constexpr size_t kErrLsb = 32;
+  static constexpr size_t kErrBits = 1;
+  static constexpr size_t kRdataLsb = 0;
+  static constexpr size_t kRdataBits = 32;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] = static_cast<uint32_t>(rdata);
+    w[1] = (static_cast<uint32_t>(err) & 0x1u);
+  }
+
+  static CsrRsp from_words(const uint32_t* w) {
+    CsrRsp r;
+    r.err = static_cast<uint8_t>((w[1] & 0x1u));
+    r.rdata = static_cast<uint32_t>(w[0]);
+    return r;
+  }
+
+  uint64_t to_u64() const {
+    uint32_t w[2] = {0, 0};
+    to_words(w);
+    return (static_cast<uint64_t>(w[1]) << 32) | w[0];
+  }
+
+  static CsrRsp from_u64(uint64_t v) {
+    const uint32_t w[2] = {static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)};
+    return from_words(w);
+  }
+
+  bool operator==(const CsrRsp& o) const {
+    return err == o.err &&
+           rdata == o.rdata;
+  }
+  bool operator!=(const CsrRsp& o) const { return !(*this == o); }
+};
+
+// doorbell, host_if to nic_core
+struct Doorbell {
+  // 2 bits: 0 send ring tail, 1 receives posted (total, modulo 2^16), 2 CQ consumer index (modulo
+  // 2^16)
+  uint8_t kind = 0;
+  uint16_t index = 0;  // 16 bits: QPN or CQN
+  uint16_t value = 0;  // 16 bits: new free-running index
+
+  static constexpr size_t kBits = 34;
+  static constexpr size_t kWords = 2;
+  static constexpr size_t kKindLsb = 32;
+  static constexpr size_t kKindBits = 2;
+  static constexpr size_t kIndexLsb = 16;
+  static constexpr size_t kIndexBits = 16;
+  static constexpr size_t kValueLsb = 0;
+  static constexpr size_t kValueBits = 16;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] =
+        ((static_cast<uint32_t>(index) & 0xffffu) << 16) |
+        (static_cast<uint32_t>(value) & 0xffffu);
+    w[1] = (static_cast<uint32_t>(kind) & 0x3u);
+  }
+
+  static Doorbell from_words(const uint32_t* w) {
+    Doorbell r;
+    r.kind = static_cast<uint8_t>((w[1] & 0x3u));
+    r.index = static_cast<uint16_t>(((w[0] >> 16) & 0xffffu));
+    r.value = static_cast<uint16_t>((w[0] & 0xffffu));
+    return r;
+  }
+
+  uint64_t to_u64() const {
+    uint32_t w[2] = {0, 0};
+    to_words(w);
+    return (static_cast<uint64_t>(w[1]) << 32) | w[0];
+  }
+
+  static Doorbell from_u64(uint64_t v) {
+    const uint32_t w[2] = {static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)};
+    return from_words(w);
+  }
+
+  bool operator==(const Doorbell& o) const {
+    return kind == o.kind &&
+           index == o.index &&
+           value == o.value;
+  }
+  bool operator!=(const Doorbell& o) const { return !(*this == o); }
+};
+
+namespace reg {
+
+// nic: BAR0, base 0x1000
+// NIC registers
+inline constexpr uint32_t kNicVersion = 0x00001000u;  // ro: major << 16 | minor
+inline constexpr uint32_t kNicVersionReset = 0x00010000u;
+inline constexpr uint32_t kNicCaps = 0x00001004u;  // ro: capabilities
+inline constexpr uint32_t kNicCapsPlanesLsb = 0u;  // port engines
+inline constexpr uint32_t kNicCapsPlanesBits = 8u;
+inline constexpr uint32_t kNicCapsPlanesMask = 0x000000ffu;
+inline constexpr uint32_t kNicCapsQpLog2Lsb = 8u;  // log2 of QPs
+inline constexpr uint32_t kNicCapsQpLog2Bits = 8u;
+inline constexpr uint32_t kNicCapsQpLog2Mask = 0x0000ff00u;
+inline constexpr uint32_t kNicCapsCqLog2Lsb = 16u;  // log2 of CQs
+inline constexpr uint32_t kNicCapsCqLog2Bits = 8u;
+inline constexpr uint32_t kNicCapsCqLog2Mask = 0x00ff0000u;
+inline constexpr uint32_t kNicCapsMrLog2Lsb = 24u;  // log2 of MRs
+inline constexpr uint32_t kNicCapsMrLog2Bits = 8u;
+inline constexpr uint32_t kNicCapsMrLog2Mask = 0xff000000u;
+inline constexpr uint32_t kNicCtrl = 0x00001008u;  // rw: control
+inline constexpr uint32_t kNicCtrlReset = 0x00000000u;
+// 0: send rings are not read and request packets are dropped as bad_qp
+inline constexpr uint32_t kNicCtrlEnableLsb = 0u;
+inline constexpr uint32_t kNicCtrlEnableBits = 1u;
+inline constexpr uint32_t kNicCtrlEnableMask = 0x00000001u;
+// rw: cycles without acknowledgement progress before a QP fails
+inline constexpr uint32_t kNicTimeout = 0x0000100cu;
+inline constexpr uint32_t kNicTimeoutReset = 0x000f4240u;
+inline constexpr uint32_t kNicObjCmd = 0x00001010u;  // wo: writing runs a command
+inline constexpr uint32_t kNicObjCmdOpLsb = 0u;  // obj_op
+inline constexpr uint32_t kNicObjCmdOpBits = 8u;
+inline constexpr uint32_t kNicObjCmdOpMask = 0x000000ffu;
+inline constexpr uint32_t kNicObjCmdIndexLsb = 16u;  // object
+inline constexpr uint32_t kNicObjCmdIndexBits = 16u;
+inline constexpr uint32_t kNicObjCmdIndexMask = 0xffff0000u;
+inline constexpr uint32_t kNicObjResult = 0x00001014u;  // ro: obj_result of the last command
+inline constexpr uint32_t kNicObjData = 0x00001040u;  // rw: context words, little-endian
+inline constexpr uint32_t kNicObjDataStride = 4u;
+inline constexpr uint32_t kNicObjDataCount = 16u;
+// ro: errors logged since reset (log entries beyond 16 unread ones are counted here, not stored)
+inline constexpr uint32_t kNicErrCount = 0x00001080u;
+inline constexpr uint32_t kNicErrPop = 0x00001084u;  // wo: writing removes the oldest log entry
+inline constexpr uint32_t kNicErrInfo = 0x00001088u;  // ro: oldest log entry, 0 when empty
+inline constexpr uint32_t kNicErrInfoCauseLsb = 0u;  // err_cause
+inline constexpr uint32_t kNicErrInfoCauseBits = 8u;
+inline constexpr uint32_t kNicErrInfoCauseMask = 0x000000ffu;
+inline constexpr uint32_t kNicErrInfoPlaneLsb = 8u;  // plane
+inline constexpr uint32_t kNicErrInfoPlaneBits = 8u;
+inline constexpr uint32_t kNicErrInfoPlaneMask = 0x0000ff00u;
+inline constexpr uint32_t kNicErrInfoQpnLsb = 16u;  // own QPN
+inline constexpr uint32_t kNicErrInfoQpnBits = 16u;
+inline constexpr uint32_t kNicErrInfoQpnMask = 0xffff0000u;
+inline constexpr uint32_t kNicErrPsn = 0x0000108cu;  // ro: PSN of the oldest log entry
+inline constexpr uint32_t kNicErrPsnPsnLsb = 0u;  // PSN
+inline constexpr uint32_t kNicErrPsnPsnBits = 24u;
+inline constexpr uint32_t kNicErrPsnPsnMask = 0x00ffffffu;
+// ro: request packets handed to each plane
+inline constexpr uint32_t kNicCntTxPackets = 0x00001100u;
+inline constexpr uint32_t kNicCntTxPacketsStride = 4u;
+inline constexpr uint32_t kNicCntTxPacketsCount = 8u;
+inline constexpr uint32_t kNicCntTxAcks = 0x00001120u;  // ro: acknowledgements handed to each plane
+inline constexpr uint32_t kNicCntTxAcksStride = 4u;
+inline constexpr uint32_t kNicCntTxAcksCount = 8u;
+// ro: good request frames received from each plane
+inline constexpr uint32_t kNicCntRxPackets = 0x00001140u;
+inline constexpr uint32_t kNicCntRxPacketsStride = 4u;
+inline constexpr uint32_t kNicCntRxPacketsCount = 8u;
+inline constexpr uint32_t kNicCntRxAcks = 0x00001160u;  // ro: good acknowledgements received
+inline constexpr uint32_t kNicCntRxAcksStride = 4u;
+inline constexpr uint32_t kNicCntRxAcksCount = 8u;
+inline constexpr uint32_t kNicCntRxBad = 0x00001180u;  // ro: frames received with an error
+inline constexpr uint32_t kNicCntRxBadStride = 4u;
+inline constexpr uint32_t kNicCntRxBadCount = 8u;
+inline constexpr uint32_t kNicCntRxCe = 0x000011a0u;  // ro: frames received with CE
+inline constexpr uint32_t kNicCntRxCeStride = 4u;
+inline constexpr uint32_t kNicCntRxCeCount = 8u;
+// ro: payload bytes sent per plane, low word
+inline constexpr uint32_t kNicCntTxBytes = 0x00001200u;
+inline constexpr uint32_t kNicCntTxBytesStride = 8u;
+inline constexpr uint32_t kNicCntTxBytesCount = 8u;
+inline constexpr uint32_t kNicCntTxBytesHi = 0x00001204u;  // ro: high word
+inline constexpr uint32_t kNicCntTxBytesHiStride = 8u;
+inline constexpr uint32_t kNicCntTxBytesHiCount = 8u;
+inline constexpr uint32_t kNicCntCqes = 0x00001240u;  // ro: completions written
+inline constexpr uint32_t kNicCntWqes = 0x00001244u;  // ro: work requests fetched
+
+}  // namespace reg
+
+}  // namespace ubl::spec

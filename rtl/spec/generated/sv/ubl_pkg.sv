@@ -1,0 +1,722 @@
+// Copyright 2026 The OpenUBL Authors
+// SPDX-License-Identifier: Apache-2.0
+// generated from rtl/spec/host.yaml, rtl/spec/link.yaml, rtl/spec/nic.yaml by rtl/spec/gen/generate, do not edit
+
+// A design uses a part of the contract; the rest being unused is the normal case.
+/* verilator lint_off UNUSEDPARAM */
+// Members of packed structs (`vector`) never become C++ names.
+/* verilator lint_off SYMRSVDWORD */
+package ubl_pkg;
+  // ---------------------------------------------------------------------------------------------
+  // host
+  // The card's PCIe function: BAR0 registers (trapped), BAR2 HBM aperture (mapped, does not pass
+  // host_if), BAR4 doorbells and the MSI-X table.
+
+  // vendor id (not assigned by PCI-SIG; model only)
+  localparam logic [15:0] HostPciVendor = 16'h1d55;
+  localparam logic [15:0] HostPciDevice = 16'h0b1c;  // device id
+  localparam int unsigned HostBar0Bytes = 65536;  // register BAR
+  localparam logic [63:0] HostBar2Bytes = 64'h0000000200000000;  // HBM aperture, 8 GiB
+  localparam int unsigned HostBar4Bytes = 1048576;  // doorbell BAR
+  // HBM of a card: 5 GiB at card address 0 = BAR2 offset 0
+  localparam logic [63:0] HostHbmBytes = 64'h0000000140000000;
+  localparam int unsigned HostNumMsix = 64;  // MSI-X vectors
+
+  // host access to a BAR; 4 or 8 bytes, naturally aligned
+  typedef struct packed {
+    logic write;  // 1: posted write; 0: read
+    logic [2:0] bar;  // 0 or 4
+    logic [31:0] addr;  // offset in the BAR
+    logic size8;  // 1: 8 bytes, 0: 4 bytes
+    logic [7:0] tag;  // returned by a read
+    logic [63:0] data;  // write data
+  } mmio_req_t;
+  localparam int unsigned MmioReqBits = 109;
+
+  // answer to a read, in order
+  typedef struct packed {
+    logic [7:0] tag;  // of the request
+    logic err;  // no such register: unsupported request, data all ones
+    logic [63:0] data;  // data
+  } mmio_rsp_t;
+  localparam int unsigned MmioRspBits = 73;
+
+  // Registers of host: BAR0, base 0x0
+  // function registers
+  localparam logic [31:0] RegHostId = 32'h00000000;  // ro: ASCII 0UBL, little-endian
+  localparam logic [31:0] RegHostIdReset = 32'h4c425530;
+  localparam logic [31:0] RegHostNode = 32'h00000004;  // ro: node number of this card (strap)
+  localparam logic [31:0] RegHostScratch = 32'h00000008;  // rw: free for software
+  localparam logic [31:0] RegHostScratchReset = 32'h00000000;
+  localparam logic [31:0] RegHostStatus = 32'h0000000c;  // ro: status
+  localparam int unsigned RegHostStatusBmeLsb = 0;  // bus-master enable of the configuration space
+  localparam int unsigned RegHostStatusBmeBits = 1;
+  // ro: device time in cycles, low word (latches the high word)
+  localparam logic [31:0] RegHostCyclesLo = 32'h00000010;
+  localparam logic [31:0] RegHostCyclesHi = 32'h00000014;  // ro: high word latched by cycles_lo
+  // ro: accesses to addresses that do not exist
+  localparam logic [31:0] RegHostCntMmioBad = 32'h00000018;
+  // ro: accesses refused because bus mastering is off
+  localparam logic [31:0] RegHostCntDmaBlocked = 32'h0000001c;
+
+  // Registers of db: BAR4, base 0x0
+  // doorbells, write only, one 32-bit word each; bits 15:0 are the new index
+  localparam logic [31:0] RegDbSq = 32'h00000000;  // wo: send ring tail of QP n
+  localparam int unsigned RegDbSqStride = 8;
+  localparam int unsigned RegDbSqCount = 1024;
+  // wo: receives posted on QP n (free-running total)
+  localparam logic [31:0] RegDbRq = 32'h00000004;
+  localparam int unsigned RegDbRqStride = 8;
+  localparam int unsigned RegDbRqCount = 1024;
+  localparam logic [31:0] RegDbCq = 32'h00004000;  // wo: consumer index of CQ n
+  localparam int unsigned RegDbCqStride = 8;
+  localparam int unsigned RegDbCqCount = 64;
+
+  // Registers of msix: BAR4, base 0x10000
+  // MSI-X table and pending bits, each in a page of its own
+  localparam logic [31:0] RegMsixAddrLo = 32'h00010000;  // rw: message address
+  localparam int unsigned RegMsixAddrLoStride = 16;
+  localparam int unsigned RegMsixAddrLoCount = 64;
+  localparam logic [31:0] RegMsixAddrLoReset = 32'h00000000;
+  localparam logic [31:0] RegMsixAddrHi = 32'h00010004;  // rw: message address, high word
+  localparam int unsigned RegMsixAddrHiStride = 16;
+  localparam int unsigned RegMsixAddrHiCount = 64;
+  localparam logic [31:0] RegMsixAddrHiReset = 32'h00000000;
+  localparam logic [31:0] RegMsixData = 32'h00010008;  // rw: message data
+  localparam int unsigned RegMsixDataStride = 16;
+  localparam int unsigned RegMsixDataCount = 64;
+  localparam logic [31:0] RegMsixDataReset = 32'h00000000;
+  localparam logic [31:0] RegMsixCtrl = 32'h0001000c;  // rw: vector control
+  localparam int unsigned RegMsixCtrlStride = 16;
+  localparam int unsigned RegMsixCtrlCount = 64;
+  localparam logic [31:0] RegMsixCtrlReset = 32'h00000001;
+  localparam int unsigned RegMsixCtrlMaskLsb = 0;  // 1: masked; a masked interrupt stays pending
+  localparam int unsigned RegMsixCtrlMaskBits = 1;
+  localparam logic [31:0] RegMsixPba = 32'h00011000;  // ro: pending bits
+  localparam int unsigned RegMsixPbaStride = 4;
+  localparam int unsigned RegMsixPbaCount = 2;
+
+  // ---------------------------------------------------------------------------------------------
+  // link
+  // What travels on one link. A frame starts on a flit boundary and occupies ceil((frame + FCS) /
+  // 64) flits. Byte 0 of a frame is data[7:0] of its first flit (little-endian lanes), so a frame
+  // in memory is the flits' data in order.
+
+  // bytes of one flit (one cycle of a 400 Gb/s port at 781.25 MHz)
+  localparam int unsigned LinkFlitBytes = 64;
+  localparam int unsigned LinkFlitBits = 512;  // bits of one flit
+  localparam int unsigned LinkNumVc = 3;  // virtual channels of a link
+  // flits a receiver buffers per virtual channel = initial credits of the sender: one credit round
+  // trip (2 x 150 ns + 250 ns = 430 cycles) plus the longest frame
+  localparam int unsigned LinkVcDepth = 512;
+  localparam int unsigned LinkClockPs = 1280;  // clock period in picoseconds (781.25 MHz)
+  localparam int unsigned LinkMaxPlanes = 8;  // planes (ports) of a card
+  localparam int unsigned LinkMtu = 4096;  // largest payload of a packet in bytes
+  // flits of the longest frame (4096 B payload, all headers, ICRC, FCS)
+  localparam int unsigned LinkMaxFrameFlits = 66;
+  localparam int unsigned LinkEthBytes = 14;  // Ethernet header
+  localparam int unsigned LinkIpBytes = 20;  // IPv4 header without options
+  localparam int unsigned LinkUdpBytes = 8;  // UDP header
+  localparam int unsigned LinkBthBytes = 12;  // InfiniBand base transport header
+  localparam int unsigned LinkRethBytes = 16;  // RDMA extended transport header
+  localparam int unsigned LinkAethBytes = 4;  // ACK extended transport header
+  localparam int unsigned LinkImmdtBytes = 4;  // immediate data header
+  localparam int unsigned LinkRedhBytes = 4;  // vendor REDUCE header
+  localparam int unsigned LinkIcrcBytes = 4;  // invariant CRC
+  localparam int unsigned LinkFcsBytes = 4;  // Ethernet frame check sequence
+  localparam logic [15:0] LinkEtherTypeIpv4 = 16'h0800;  // EtherType
+  localparam logic [15:0] LinkUdpPortRoce = 16'h12b7;  // UDP destination port of RoCEv2
+  localparam logic [15:0] LinkUdpSportBase = 16'hc000;  // UDP source port = base | source QPN[13:0]
+  localparam logic [7:0] LinkIpTtl = 8'h40;  // IPv4 time to live
+  localparam logic [7:0] LinkIpProtocolUdp = 8'h11;  // IPv4 protocol
+  // first octet of every address: 10.plane.node[15:8].node[7:0]
+  localparam logic [7:0] LinkIpNet = 8'h0a;
+  // first two octets of every MAC: 02:55:00:plane:node[15:8]:node[7:0]
+  localparam logic [15:0] LinkMacPrefix = 16'h0255;
+  localparam logic [15:0] LinkIpFlagsDf = 16'h4000;  // IPv4 flags/fragment word: do not fragment
+  localparam logic [15:0] LinkPkeyDefault = 16'hffff;  // partition key
+  // reflected CRC-32 polynomial of both FCS and ICRC
+  localparam logic [31:0] LinkCrc32Poly = 32'hedb88320;
+
+  // virtual channel, in falling priority rsp > req > bulk
+  typedef enum logic [1:0] {
+    VcReq = 2'h0,  // small requests
+    VcRsp = 2'h1,  // acknowledgements and replies; a receiver always drains it
+    VcBulk = 2'h2  // bulk payload
+  } vc_e;
+
+  // IPv4 ECN code points
+  typedef enum logic [1:0] {
+    EcnNotEct = 2'h0,  // not ECN capable
+    EcnEct1 = 2'h1,  // ECN capable (1)
+    EcnEct0 = 2'h2,  // ECN capable (0); what a NIC sends on requests
+    EcnCe = 2'h3  // congestion experienced
+  } ecn_e;
+
+  // BTH opcode. Every WRITE and REDUCE packet is an "only" packet with its own RETH, so it can be
+  // placed when it arrives.
+  typedef enum logic [7:0] {
+    PktOpWrite = 8'h0a,  // RC RDMA WRITE Only: BTH RETH payload
+    PktOpWriteImm = 8'h0b,  // RC RDMA WRITE Only with Immediate: BTH RETH ImmDt payload
+    PktOpAck = 8'h11,  // RC Acknowledge: BTH AETH
+    PktOpReduce = 8'hc0,  // vendor REDUCE: BTH RETH REDH payload
+    PktOpReduceImm = 8'hc1  // vendor REDUCE with Immediate: BTH RETH REDH ImmDt payload
+  } pkt_op_e;
+
+  // AETH syndrome
+  typedef enum logic [7:0] {
+    SyndromeAck = 8'h1f,  // acknowledge, no end-to-end credit
+    SyndromeRnr = 8'h20,  // receiver not ready
+    SyndromeNakSeq = 8'h60,  // PSN sequence error
+    SyndromeNakInvalid = 8'h61,  // invalid request
+    SyndromeNakAccess = 8'h62,  // remote access error
+    SyndromeNakOper = 8'h63  // remote operational error
+  } syndrome_e;
+
+  // REDUCE operation
+  typedef enum logic [3:0] {
+    RedOpAdd = 4'h0  // sum
+  } red_op_e;
+
+  // REDUCE element type
+  typedef enum logic [3:0] {
+    RedTypeF32 = 4'h0  // IEEE binary32, RNE, canonical NaN
+  } red_type_e;
+
+  // Ethernet II header
+  // 14 bytes, big endian
+  typedef struct packed {
+    logic [47:0] dst_mac;  // destination
+    logic [47:0] src_mac;  // source
+    logic [15:0] ether_type;  // 0x0800
+  } eth_t;
+  localparam int unsigned EthBytes = 14;
+
+  // IPv4 header. DSCP is the virtual channel times 8, so a capture shows it.
+  // 20 bytes, big endian
+  typedef struct packed {
+    logic [3:0] version;  // 4
+    logic [3:0] ihl;  // 5
+    logic [5:0] dscp;  // 8 x vc
+    logic [1:0] ecn;  // ECN
+    logic [15:0] total_length;  // IP header to ICRC inclusive
+    logic [15:0] identification;  // 0
+    logic [15:0] flags;  // 0x4000
+    logic [7:0] ttl;  // 64
+    logic [7:0] protocol;  // 17
+    logic [15:0] checksum;  // header checksum
+    logic [31:0] src;  // source address
+    logic [31:0] dst;  // destination address
+  } ipv4_t;
+  localparam int unsigned Ipv4Bytes = 20;
+
+  // UDP header
+  // 8 bytes, big endian
+  typedef struct packed {
+    logic [15:0] sport;  // 0xC000 | source QPN
+    logic [15:0] dport;  // 4791
+    logic [15:0] length;  // UDP header to ICRC inclusive
+    logic [15:0] checksum;  // 0: unused
+  } udp_t;
+  localparam int unsigned UdpBytes = 8;
+
+  // InfiniBand base transport header
+  // 12 bytes, big endian
+  typedef struct packed {
+    logic [7:0] opcode;  // operation
+    logic solicited;  // solicited event
+    logic migreq;  // migration, sent as 0
+    logic [1:0] pad;  // bytes of zero padding after the payload
+    logic [3:0] tver;  // 0
+    logic [15:0] pkey;  // 0xFFFF
+    logic fecn;  // forward congestion, 0
+    logic becn;  // on an acknowledgement: a packet since the last one carried CE
+    logic [5:0] rsvd_0;  // reserved, zero
+    logic [23:0] dest_qp;  // destination QPN
+    logic ack_req;  // acknowledgement requested
+    logic [6:0] rsvd_1;  // reserved, zero
+    logic [23:0] psn;  // packet sequence number
+  } bth_t;
+  localparam int unsigned BthBytes = 12;
+
+  // RDMA extended transport header; address and length of this packet's own payload
+  // 16 bytes, big endian
+  typedef struct packed {
+    logic [63:0] va;  // remote card address
+    logic [31:0] rkey;  // remote key
+    logic [31:0] length;  // payload bytes of this packet
+  } reth_t;
+  localparam int unsigned RethBytes = 16;
+
+  // vendor REDUCE header
+  // 4 bytes, big endian
+  typedef struct packed {
+    logic [3:0] op;  // operation
+    logic [3:0] dtype;  // element type
+    logic [23:0] rsvd_0;  // reserved, zero
+  } redh_t;
+  localparam int unsigned RedhBytes = 4;
+
+  // immediate data
+  // 4 bytes, big endian
+  typedef struct packed {
+    logic [31:0] imm;  // value handed to the receiver's completion
+  } immdt_t;
+  localparam int unsigned ImmdtBytes = 4;
+
+  // ACK extended transport header
+  // 4 bytes, big endian
+  typedef struct packed {
+    logic [7:0] syndrome;  // kind
+    logic [23:0] msn;  // messages completed by the responder, modulo 2^24
+  } aeth_t;
+  localparam int unsigned AethBytes = 4;
+
+  // one cycle of one link direction
+  typedef struct packed {
+    logic valid;  // a flit is present
+    logic sop;  // first flit of a frame
+    logic eop;  // last flit of a frame
+    logic [1:0] vc;  // virtual channel of the frame
+    // unused bytes at the end of the eop flit, 0 elsewhere; unused bytes are zero
+    logic [5:0] empty;
+    logic [511:0] data;  // payload, byte 0 in bits 7:0
+  } flit_t;
+  localparam int unsigned FlitBits = 523;
+
+  // ---------------------------------------------------------------------------------------------
+  // nic
+  // The RDMA NIC. nic_core holds QP, CQ and MR tables, fetches work requests, cuts messages into
+  // packets, keeps sequence numbers and writes completions; one nic_port per plane builds and
+  // checks frames and moves payload between the link and mem_if.
+
+  localparam int unsigned NicNumQp = 1024;  // queue pairs of a card
+  localparam int unsigned NicNumCq = 64;  // completion queues of a card
+  localparam int unsigned NicNumMr = 256;  // memory regions of a card
+  localparam int unsigned NicWqeShift = 6;  // log2 of the bytes of a work queue entry
+  localparam int unsigned NicCqeShift = 6;  // log2 of the bytes of a completion queue entry
+  localparam int unsigned NicMaxRingLog2 = 12;  // largest log2 of ring entries
+  localparam int unsigned NicAckEvery = 16;  // packets between acknowledgements in steady state
+  localparam int unsigned NicHostIovaBit = 63;  // address bit that selects host memory
+  localparam int unsigned NicNumMsix = 64;  // MSI-X vectors
+  // messages of a QP in flight; later entries wait in the ring
+  localparam int unsigned NicMaxOutstanding = 16;
+  // cycles without progress before a QP fails (1.28 ms)
+  localparam int unsigned NicDefaultTimeout = 1000000;
+
+  // work request opcode
+  typedef enum logic [7:0] {
+    WqeOpNop = 8'h00,  // completes without a packet, in order
+    WqeOpWrite = 8'h01,  // write local bytes to remote memory
+    WqeOpWriteImm = 8'h02,  // WRITE whose last packet raises a receive completion
+    WqeOpReduce = 8'h03,  // combine local elements into remote memory
+    WqeOpReduceImm = 8'h04  // REDUCE whose last packet raises a receive completion
+  } wqe_op_e;
+
+  // completion status
+  typedef enum logic [7:0] {
+    CqeStatusOk = 8'h00,  // done
+    CqeStatusLocalProtection = 8'h01,  // lkey, bounds or rights of the local buffer
+    CqeStatusLocalLength = 8'h02,  // length not allowed (REDUCE not a multiple of the element)
+    CqeStatusBadOpcode = 8'h03,  // unknown opcode or reserved bits set
+    CqeStatusRemoteAccess = 8'h04,  // rkey, bounds or rights refused by the responder
+    CqeStatusRemoteInvalid = 8'h05,  // request refused by the responder
+    CqeStatusRemoteOperation = 8'h06,  // the responder could not write its memory
+    CqeStatusSequence = 8'h07,  // the responder reports a lost packet
+    CqeStatusTimeout = 8'h08,  // no acknowledgement in time
+    CqeStatusRnr = 8'h09,  // receiver not ready
+    CqeStatusFlushed = 8'h0a,  // the QP is in error; the request was not, or only partly, executed
+    CqeStatusLocalMemory = 8'h0b  // reading the local buffer or the ring failed
+  } cqe_status_e;
+
+  // queue pair state
+  typedef enum logic [7:0] {
+    QpStateReset = 8'h00,  // does nothing, answers nothing
+    QpStateReady = 8'h01,  // sends and receives
+    QpStateError = 8'h02  // flushes requests; drops incoming packets
+  } qp_state_e;
+
+  // cause in the error log
+  typedef enum logic [7:0] {
+    ErrCauseNone = 8'h00,  // log empty
+    ErrCauseFcs = 8'h01,  // frame check sequence wrong
+    ErrCauseIcrc = 8'h02,  // invariant CRC wrong
+    ErrCauseMalformed = 8'h03,  // header fields inconsistent or unknown opcode
+    ErrCauseMisrouted = 8'h04,  // frame for another node or plane
+    ErrCauseBadQp = 8'h05,  // QP does not exist or is not ready
+    ErrCauseSequence = 8'h06,  // packet ahead of the expected PSN
+    ErrCauseDuplicate = 8'h07,  // packet behind the expected PSN
+    ErrCauseAccess = 8'h08,  // rkey, bounds or rights
+    ErrCauseRnr = 8'h09,  // immediate without a posted receive
+    ErrCauseTimeout = 8'h0a,  // no acknowledgement in time
+    ErrCauseNak = 8'h0b,  // negative acknowledgement received
+    ErrCauseCqOverflow = 8'h0c,  // completion queue full; the QP fails
+    ErrCauseLocal = 8'h0d,  // local protection, length, opcode or memory error
+    ErrCauseDma = 8'h0e,  // host memory access refused
+    ErrCauseMemWrite = 8'h0f,  // writing received payload failed
+    ErrCauseFraming = 8'h10  // flit sequence on the link broken (no sop, no eop, overflow)
+  } err_cause_e;
+
+  // object command
+  typedef enum logic [7:0] {
+    ObjOpNone = 8'h00,  // nothing
+    ObjOpWriteQp = 8'h01,  // load QP context from OBJ_DATA
+    ObjOpWriteCq = 8'h02,  // load CQ context
+    ObjOpWriteMr = 8'h03,  // load MR context
+    // QP state, next PSN, oldest unacknowledged PSN, expected PSN into OBJ_DATA as a qp_status
+    ObjOpReadQp = 8'h04,
+    ObjOpSetError = 8'h05  // move the QP to error
+  } obj_op_e;
+
+  // result of an object command
+  typedef enum logic [7:0] {
+    ObjResultOk = 8'h00,  // done
+    ObjResultBusy = 8'h01,  // still running
+    ObjResultBadIndex = 8'h02,  // index out of range
+    ObjResultBadValue = 8'h03,  // a field of the context is out of range
+    ObjResultBadOp = 8'h04  // unknown command
+  } obj_result_e;
+
+  // what nic_port does with a received payload
+  typedef enum logic [1:0] {
+    RxActionDrop = 2'h0,  // discard; no done event
+    RxActionWrite = 2'h1,  // write to memory; done event after the write response
+    RxActionReduce = 2'h2  // read, add, write; done event after the write response
+  } rx_action_e;
+
+  // kind of a host access
+  typedef enum logic [1:0] {
+    DmaKindRead = 2'h0,  // read len bytes; a response with data follows
+    // posted write; a response follows when it is ordered before everything later
+    DmaKindWrite = 2'h1,
+    DmaKindMsix = 2'h2  // raise MSI-X vector addr[15:0], ordered behind earlier writes; no response
+  } dma_kind_e;
+
+  // work request, an entry of a send ring
+  // 64 bytes, little endian
+  typedef struct packed {
+    logic [127:0] rsvd_3;  // reserved, zero
+    logic [63:0] wr_id;  // returned in the completion
+    logic [31:0] rsvd_2;  // reserved, zero
+    logic [31:0] imm;  // immediate data
+    logic [31:0] rkey;  // remote key
+    logic [31:0] lkey;  // local key
+    logic [63:0] raddr;  // remote card address
+    logic [63:0] laddr;  // local card address
+    logic [31:0] length;  // bytes, 0 .. 2^31
+    logic [3:0] red_op;  // REDUCE operation
+    logic [3:0] red_dtype;  // REDUCE element type
+    logic [5:0] rsvd_1;  // reserved, zero
+    logic [1:0] vc;  // virtual channel: req or bulk
+    logic [5:0] rsvd_0;  // reserved, zero
+    logic fence;  // start when all earlier requests of the QP are complete
+    logic signalled;  // write a completion on success (errors always do)
+    logic [7:0] opcode;  // operation
+  } wqe_t;
+  localparam int unsigned WqeBytes = 64;
+
+  // completion. Byte 63 holds the phase and is the last byte to change.
+  // 64 bytes, little endian
+  typedef struct packed {
+    logic [6:0] rsvd_3;  // reserved, zero
+    logic phase;  // 1 on the first pass through the ring, then alternating
+    logic [255:0] rsvd_2;  // reserved, zero
+    logic [23:0] psn;  // last PSN of the message; for an error the PSN concerned
+    logic [15:0] rsvd_1;  // reserved, zero
+    logic [15:0] sq_head;  // ring entries consumed so far (modulo 2^16): frees send ring space
+    logic [14:0] rsvd_0;  // reserved, zero
+    logic recv;  // 1: receive completion
+    logic [7:0] status;  // result
+    logic [7:0] opcode;  // operation
+    logic [31:0] imm;  // immediate data of a receive
+    logic [31:0] byte_len;  // bytes of the message (receive side: of the last packet)
+    logic [31:0] qpn;  // QP
+    logic [63:0] wr_id;  // of the work request; receive side: count of receives of this QP, from 0
+  } cqe_t;
+  localparam int unsigned CqeBytes = 64;
+
+  // QP context as loaded by write_qp
+  // 64 bytes, little endian
+  typedef struct packed {
+    logic [239:0] rsvd_3;  // reserved, zero
+    logic [15:0] window;  // packets in flight, 1..32767
+    logic [7:0] rsvd_2;  // reserved, zero
+    logic [23:0] rq_psn;  // first PSN expected
+    logic [7:0] rsvd_1;  // reserved, zero
+    logic [23:0] sq_psn;  // first PSN to send
+    logic [63:0] sq_base;  // card address of the send ring (bit 63: host IOVA), 64-byte aligned
+    logic [39:0] rsvd_0;  // reserved, zero
+    logic [23:0] remote_qpn;  // QPN at the peer
+    logic [7:0] rcq;  // CQ of receive completions
+    logic [7:0] scq;  // CQ of send completions
+    logic [15:0] remote_node;  // peer
+    logic [7:0] pd;  // protection domain
+    logic [7:0] sq_log2;  // log2 of send ring entries, 0..max_ring_log2
+    logic [7:0] plane;  // plane the QP sends on
+    logic [7:0] state;  // new state
+  } qp_ctx_t;
+  localparam int unsigned QpCtxBytes = 64;
+
+  // CQ context as loaded by write_cq
+  // 64 bytes, little endian
+  typedef struct packed {
+    logic [383:0] rsvd_2;  // reserved, zero
+    logic [63:0] base;  // card address of the ring, 64-byte aligned
+    logic [31:0] rsvd_1;  // reserved, zero
+    logic [15:0] vector;  // MSI-X vector
+    logic [7:0] log2;  // log2 of entries
+    logic [5:0] rsvd_0;  // reserved, zero
+    logic irq_en;  // raise MSI-X after each completion
+    logic valid;  // 1: exists
+  } cq_ctx_t;
+  localparam int unsigned CqCtxBytes = 64;
+
+  // MR context as loaded by write_mr. rkey = lkey = index << 8 | key.
+  // 64 bytes, little endian
+  typedef struct packed {
+    logic [319:0] rsvd_2;  // reserved, zero
+    logic [63:0] length;  // bytes; base + length must not wrap
+    logic [63:0] base;  // first card address
+    logic [39:0] rsvd_1;  // reserved, zero
+    logic [7:0] pd;  // protection domain, must equal the QP's
+    logic [7:0] key;  // low byte of the key
+    logic [3:0] rsvd_0;  // reserved, zero
+    logic remote_reduce;  // target of REDUCE
+    logic remote_write;  // target of WRITE
+    logic local_read;  // source of WRITE and REDUCE
+    logic valid;  // 1: exists
+  } mr_ctx_t;
+  localparam int unsigned MrCtxBytes = 64;
+
+  // answer of read_qp
+  // 64 bytes, little endian
+  typedef struct packed {
+    logic [319:0] rsvd_5;  // reserved, zero
+    logic [15:0] sq_tail;  // ring entries posted
+    logic [15:0] sq_head;  // ring entries consumed
+    logic [7:0] rsvd_4;  // reserved, zero
+    logic [23:0] msn;  // messages completed as responder
+    logic [7:0] rsvd_3;  // reserved, zero
+    logic [23:0] expected_psn;  // next PSN expected
+    logic [7:0] rsvd_2;  // reserved, zero
+    logic [23:0] una_psn;  // oldest unacknowledged PSN
+    logic [7:0] rsvd_1;  // reserved, zero
+    logic [23:0] next_psn;  // next PSN to send
+    logic [23:0] rsvd_0;  // reserved, zero
+    logic [7:0] state;  // state
+  } qp_status_t;
+  localparam int unsigned QpStatusBytes = 64;
+
+  // packet descriptor, nic_core to nic_port; one frame each
+  typedef struct packed {
+    logic [7:0] opcode;  // pkt_op
+    logic [1:0] vc;  // virtual channel
+    logic [15:0] dst_node;  // destination node
+    logic [23:0] dst_qpn;  // destination QPN
+    logic [15:0] src_qpn;  // own QPN (UDP source port, error reports)
+    logic [23:0] psn;  // PSN
+    logic ack_req;  // BTH acknowledge request
+    logic becn;  // BTH BECN
+    logic [63:0] laddr;  // payload source
+    logic [12:0] len;  // payload bytes 0..4096
+    logic [63:0] raddr;  // RETH address
+    logic [31:0] rkey;  // RETH key
+    logic [3:0] red_op;  // REDH operation
+    logic [3:0] red_dtype;  // REDH type
+    logic [31:0] imm;  // immediate
+    logic [7:0] syndrome;  // AETH syndrome
+    logic [23:0] msn;  // AETH MSN
+  } txd_t;
+  localparam int unsigned TxdBits = 337;
+
+  // nic_port to nic_core, one per request descriptor (not per acknowledgement), in order, when its
+  // last payload byte has been read
+  typedef struct packed {
+    logic [15:0] qpn;  // own QPN
+    logic [23:0] psn;  // PSN
+    // payload could not be read; the frame was sent with its FCS and ICRC complemented, so that
+    // nobody accepts it
+    logic err;
+  } txc_t;
+  localparam int unsigned TxcBits = 41;
+
+  // header of a received frame, nic_port to nic_core, in arrival order per virtual channel
+  typedef struct packed {
+    // err_cause: 0, or fcs, icrc, malformed, misrouted, framing: log it, no verdict
+    logic [7:0] err;
+    logic [7:0] opcode;  // pkt_op
+    logic [1:0] vc;  // virtual channel
+    logic [15:0] src_node;  // source node
+    logic [23:0] dst_qpn;  // destination QPN (best effort when err)
+    logic [23:0] psn;  // PSN (best effort when err)
+    logic ack_req;  // acknowledge request
+    logic becn;  // BECN
+    logic ce;  // the IP header carries CE
+    logic [63:0] raddr;  // RETH address
+    logic [31:0] rkey;  // RETH key
+    logic [12:0] len;  // payload bytes = RETH length
+    logic [3:0] red_op;  // REDH operation
+    logic [3:0] red_dtype;  // REDH type
+    logic [31:0] imm;  // immediate
+    logic [7:0] syndrome;  // AETH syndrome
+    logic [23:0] msn;  // AETH MSN
+  } rxh_t;
+  localparam int unsigned RxhBits = 266;
+
+  // verdict on a request frame without err, nic_core to nic_port, in the order of rxh
+  // (acknowledgements need none)
+  typedef struct packed {
+    logic [1:0] action;  // rx_action
+    logic [15:0] qpn;  // own QPN, returned in rxd
+    logic [23:0] psn;  // PSN, returned in rxd
+    logic [63:0] addr;  // target
+    logic [12:0] len;  // bytes
+    logic [3:0] red_op;  // operation
+    logic [3:0] red_dtype;  // type
+  } rxv_t;
+  localparam int unsigned RxvBits = 127;
+
+  // payload placed, nic_port to nic_core, in verdict order, after the memory's write response (at
+  // once for zero length)
+  typedef struct packed {
+    logic [15:0] qpn;  // own QPN
+    logic [23:0] psn;  // PSN
+    logic err;  // memory refused
+  } rxd_t;
+  localparam int unsigned RxdBits = 41;
+
+  // memory access of 1..4096 bytes at any byte address; mem_if aligns, so data beats start at addr
+  typedef struct packed {
+    logic [63:0] addr;  // card address
+    logic [12:0] len;  // bytes
+  } mem_req_t;
+  localparam int unsigned MemReqBits = 77;
+
+  // read data beat of 64 bytes, the last one padded with zero; responses in request order
+  typedef struct packed {
+    logic err;  // address refused (data zero); set on every beat of the access
+    logic last;  // last beat of the access
+    logic [511:0] data;  // byte 0 in bits 7:0
+  } mem_rdata_t;
+  localparam int unsigned MemRdataBits = 514;
+
+  // access to host memory or a card address by nic_core or host_if, up to 64 bytes, not crossing a
+  // 64-byte boundary
+  typedef struct packed {
+    logic [1:0] kind;  // dma_kind
+    logic [7:0] tag;  // returned in the response
+    logic [63:0] addr;  // card address; bit 63: host IOVA
+    logic [6:0] len;  // bytes 1..64
+    logic [511:0] data;  // write data
+  } dma_req_t;
+  localparam int unsigned DmaReqBits = 593;
+
+  // answer to a read or a posted write
+  typedef struct packed {
+    logic [7:0] tag;  // of the request
+    logic err;  // refused
+    logic [511:0] data;  // read data
+  } dma_rsp_t;
+  localparam int unsigned DmaRspBits = 521;
+
+  // register access, host_if to nic_core; offset inside the NIC's register block
+  typedef struct packed {
+    logic write;  // 1: write
+    logic [15:0] addr;  // byte offset, multiple of 4
+    logic [31:0] wdata;  // data
+  } csr_req_t;
+  localparam int unsigned CsrReqBits = 49;
+
+  // answer to every csr_req, in order
+  typedef struct packed {
+    logic err;  // no such register, or read-only
+    logic [31:0] rdata;  // data, 0 for writes
+  } csr_rsp_t;
+  localparam int unsigned CsrRspBits = 33;
+
+  // doorbell, host_if to nic_core
+  typedef struct packed {
+    // 0 send ring tail, 1 receives posted (total, modulo 2^16), 2 CQ consumer index (modulo 2^16)
+    logic [1:0] kind;
+    logic [15:0] index;  // QPN or CQN
+    logic [15:0] value;  // new free-running index
+  } doorbell_t;
+  localparam int unsigned DoorbellBits = 34;
+
+  // Registers of nic: BAR0, base 0x1000
+  // NIC registers
+  localparam logic [31:0] RegNicVersion = 32'h00001000;  // ro: major << 16 | minor
+  localparam logic [31:0] RegNicVersionReset = 32'h00010000;
+  localparam logic [31:0] RegNicCaps = 32'h00001004;  // ro: capabilities
+  localparam int unsigned RegNicCapsPlanesLsb = 0;  // port engines
+  localparam int unsigned RegNicCapsPlanesBits = 8;
+  localparam int unsigned RegNicCapsQpLog2Lsb = 8;  // log2 of QPs
+  localparam int unsigned RegNicCapsQpLog2Bits = 8;
+  localparam int unsigned RegNicCapsCqLog2Lsb = 16;  // log2 of CQs
+  localparam int unsigned RegNicCapsCqLog2Bits = 8;
+  localparam int unsigned RegNicCapsMrLog2Lsb = 24;  // log2 of MRs
+  localparam int unsigned RegNicCapsMrLog2Bits = 8;
+  localparam logic [31:0] RegNicCtrl = 32'h00001008;  // rw: control
+  localparam logic [31:0] RegNicCtrlReset = 32'h00000000;
+  // 0: send rings are not read and request packets are dropped as bad_qp
+  localparam int unsigned RegNicCtrlEnableLsb = 0;
+  localparam int unsigned RegNicCtrlEnableBits = 1;
+  // rw: cycles without acknowledgement progress before a QP fails
+  localparam logic [31:0] RegNicTimeout = 32'h0000100c;
+  localparam logic [31:0] RegNicTimeoutReset = 32'h000f4240;
+  localparam logic [31:0] RegNicObjCmd = 32'h00001010;  // wo: writing runs a command
+  localparam int unsigned RegNicObjCmdOpLsb = 0;  // obj_op
+  localparam int unsigned RegNicObjCmdOpBits = 8;
+  localparam int unsigned RegNicObjCmdIndexLsb = 16;  // object
+  localparam int unsigned RegNicObjCmdIndexBits = 16;
+  localparam logic [31:0] RegNicObjResult = 32'h00001014;  // ro: obj_result of the last command
+  localparam logic [31:0] RegNicObjData = 32'h00001040;  // rw: context words, little-endian
+  localparam int unsigned RegNicObjDataStride = 4;
+  localparam int unsigned RegNicObjDataCount = 16;
+  // ro: errors logged since reset (log entries beyond 16 unread ones are counted here, not stored)
+  localparam logic [31:0] RegNicErrCount = 32'h00001080;
+  localparam logic [31:0] RegNicErrPop = 32'h00001084;  // wo: writing removes the oldest log entry
+  localparam logic [31:0] RegNicErrInfo = 32'h00001088;  // ro: oldest log entry, 0 when empty
+  localparam int unsigned RegNicErrInfoCauseLsb = 0;  // err_cause
+  localparam int unsigned RegNicErrInfoCauseBits = 8;
+  localparam int unsigned RegNicErrInfoPlaneLsb = 8;  // plane
+  localparam int unsigned RegNicErrInfoPlaneBits = 8;
+  localparam int unsigned RegNicErrInfoQpnLsb = 16;  // own QPN
+  localparam int unsigned RegNicErrInfoQpnBits = 16;
+  localparam logic [31:0] RegNicErrPsn = 32'h0000108c;  // ro: PSN of the oldest log entry
+  localparam int unsigned RegNicErrPsnPsnLsb = 0;  // PSN
+  localparam int unsigned RegNicErrPsnPsnBits = 24;
+  // ro: request packets handed to each plane
+  localparam logic [31:0] RegNicCntTxPackets = 32'h00001100;
+  localparam int unsigned RegNicCntTxPacketsStride = 4;
+  localparam int unsigned RegNicCntTxPacketsCount = 8;
+  // ro: acknowledgements handed to each plane
+  localparam logic [31:0] RegNicCntTxAcks = 32'h00001120;
+  localparam int unsigned RegNicCntTxAcksStride = 4;
+  localparam int unsigned RegNicCntTxAcksCount = 8;
+  // ro: good request frames received from each plane
+  localparam logic [31:0] RegNicCntRxPackets = 32'h00001140;
+  localparam int unsigned RegNicCntRxPacketsStride = 4;
+  localparam int unsigned RegNicCntRxPacketsCount = 8;
+  localparam logic [31:0] RegNicCntRxAcks = 32'h00001160;  // ro: good acknowledgements received
+  localparam int unsigned RegNicCntRxAcksStride = 4;
+  localparam int unsigned RegNicCntRxAcksCount = 8;
+  localparam logic [31:0] RegNicCntRxBad = 32'h00001180;  // ro: frames received with an error
+  localparam int unsigned RegNicCntRxBadStride = 4;
+  localparam int unsigned RegNicCntRxBadCount = 8;
+  localparam logic [31:0] RegNicCntRxCe = 32'h000011a0;  // ro: frames received with CE
+  localparam int unsigned RegNicCntRxCeStride = 4;
+  localparam int unsigned RegNicCntRxCeCount = 8;
+  // ro: payload bytes sent per plane, low word
+  localparam logic [31:0] RegNicCntTxBytes = 32'h00001200;
+  localparam int unsigned RegNicCntTxBytesStride = 8;
+  localparam int unsigned RegNicCntTxBytesCount = 8;
+  localparam logic [31:0] RegNicCntTxBytesHi = 32'h00001204;  // ro: high word
+  localparam int unsigned RegNicCntTxBytesHiStride = 8;
+  localparam int unsigned RegNicCntTxBytesHiCount = 8;
+  localparam logic [31:0] RegNicCntCqes = 32'h00001240;  // ro: completions written
+  localparam logic [31:0] RegNicCntWqes = 32'h00001244;  // ro: work requests fetched
+
+endpackage : ubl_pkg
+/* verilator lint_on SYMRSVDWORD */
+/* verilator lint_on UNUSEDPARAM */

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timing constants of the models. Each is a configuration key; the defaults are those of the
+// architecture contract (docs/architecture.md, "Constants").
+#pragma once
+
+#include <cstdint>
+
+#include "ubl/spec/link.hpp"
+
+namespace ubl::systemc {
+
+/// Simulated time as clock cycles of 1.28 ns (781.25 MHz).
+using Cycle = uint64_t;
+inline constexpr Cycle kNever = ~Cycle{0};
+inline constexpr uint64_t kClockPs = spec::kLinkClockPs;
+
+/// Cycles that cover at least `ps` picoseconds.
+constexpr Cycle cycles_from_ps(uint64_t ps) { return (ps + kClockPs - 1) / kClockPs; }
+constexpr Cycle cycles_from_ns(uint64_t ns) { return cycles_from_ps(ns * 1000); }
+constexpr double ns_from_cycles(Cycle c) {
+  return static_cast<double>(c) * static_cast<double>(kClockPs) / 1000.0;
+}
+
+struct Timing {
+  uint32_t pcie_oneway_ns = 250;     ///< PCIe 5.0 x16, host to card or back, posted
+  uint32_t pcie_dma_read_ns = 600;   ///< request to data of a DMA read
+  uint32_t pcie_mbps = 63000;        ///< 63 GB/s each way, in MB/s
+  uint32_t link_ns = 150;            ///< cable, serdes and FEC, one way
+  uint32_t switch_ns = 250;          ///< switch cut-through, of which the RTL pipeline is a part
+  uint32_t switch_rtl_cycles = 4;    ///< cycles the switch RTL itself takes, input to output
+  uint32_t hbm_read_ns = 100;        ///< HBM read, request to first beat
+  uint32_t hbm_write_ns = 40;        ///< HBM write, last beat to response
+
+  /// Delay from a card's output register to the switch's input register.
+  Cycle to_switch() const { return cycles_from_ns(link_ns); }
+  /// From the switch to a card: cable plus the part of the switch latency outside its RTL.
+  Cycle from_switch() const {
+    const Cycle total = cycles_from_ns(link_ns + switch_ns);
+    return total > switch_rtl_cycles + 1 ? total - switch_rtl_cycles : 1;
+  }
+};
+
+}  // namespace ubl::systemc

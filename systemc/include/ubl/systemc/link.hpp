@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// One direction of a link: flits travel forward, credits travel back, each with a fixed delay.
+// A flit sampled at the sender after cycle c is an input of the receiver in cycle c + delay.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ubl/spec/link.hpp"
+#include "ubl/systemc/config.hpp"
+
+namespace ubl::systemc {
+
+/// Something with a clock that sleeps while nothing can change.
+class Wakeable {
+ public:
+  virtual ~Wakeable() = default;
+  Cycle wake() const { return wake_; }
+  void wake_at(Cycle c) {
+    if (c < wake_) wake_ = c;
+  }
+
+ protected:
+  Cycle wake_ = 0;
+};
+
+/// The flit bundle as words: 16 of data, then flags (valid, sop, eop, vc, empty).
+struct FlitWords {
+  std::array<uint32_t, spec::Flit::kWords> w{};
+  uint32_t flags() const { return w[16]; }
+  static constexpr unsigned kFlagShift = spec::kLinkFlitBits;
+  bool valid() const { return bit(spec::Flit::kValidLsb); }
+  bool sop() const { return bit(spec::Flit::kSopLsb); }
+  bool eop() const { return bit(spec::Flit::kEopLsb); }
+  unsigned vc() const { return (flags() >> (spec::Flit::kVcLsb - kFlagShift)) & 3u; }
+  unsigned empty() const { return (flags() >> (spec::Flit::kEmptyLsb - kFlagShift)) & 63u; }
+  uint8_t* bytes() { return reinterpret_cast<uint8_t*>(w.data()); }
+  const uint8_t* bytes() const { return reinterpret_cast<const uint8_t*>(w.data()); }
+
+ private:
+  bool bit(unsigned lsb) const { return ((flags() >> (lsb - kFlagShift)) & 1u) != 0; }
+};
+
+/// Ring of things that arrive in order, at most one per cycle.
+template <typename T>
+class DelayLine {
+ public:
+  explicit DelayLine(Cycle delay) {
+    size_t n = 2;
+    while (n < delay + 2) n *= 2;
+    slots_.resize(n);
+  }
+  bool empty() const { return head_ == tail_; }
+  Cycle due() const { return empty() ? kNever : slots_[head_ & (slots_.size() - 1)].first; }
+  T& front() { return slots_[head_ & (slots_.size() - 1)].second; }
+  T& push(Cycle due) {
+    if (tail_ - head_ == slots_.size()) grow();
+    auto& s = slots_[tail_++ & (slots_.size() - 1)];
+    s.first = due;
+    return s.second;
+  }
+  void pop() { ++head_; }
+
+ private:
+  void grow() {  // only when a receiver stays behind, which links of running platforms never do
+    std::vector<std::pair<Cycle, T>> bigger(slots_.size() * 2);
+    for (size_t i = head_; i != tail_; ++i)
+      bigger[i & (bigger.size() - 1)] = slots_[i & (slots_.size() - 1)];
+    slots_.swap(bigger);
+  }
+  std::vector<std::pair<Cycle, T>> slots_;
+  size_t head_ = 0, tail_ = 0;
+};
+
+class Link {
+ public:
+  /// Called for every flit that enters the link, before it travels; may change it (faults).
+  using Tap = std::function<void(Cycle, FlitWords&)>;
+
+  Link(std::string name, Cycle flit_delay, Cycle credit_delay)
+      : name_(std::move(name)),
+        flit_delay_(flit_delay),
+        credit_delay_(credit_delay),
+        flits_(flit_delay),
+        credits_(credit_delay) {}
+
+  const std::string& name() const { return name_; }
+  void connect(Wakeable* sender, Wakeable* receiver) {
+    sender_ = sender;
+    receiver_ = receiver;
+  }
+  void set_tap(Tap tap) { tap_ = std::move(tap); }
+
+  // Sender's side.
+  void send(Cycle now, const uint32_t* words) {
+    FlitWords& f = flits_.push(now + flit_delay_);
+    std::memcpy(f.w.data(), words, sizeof(f.w));
+    ++flit_count_;
+    if (f.eop()) {
+      ++frame_count_;
+      byte_count_ += spec::kLinkFlitBytes - f.empty();
+    } else {
+      byte_count_ += spec::kLinkFlitBytes;
+    }
+    if (tap_) tap_(now, f);
+    receiver_->wake_at(now + flit_delay_);
+  }
+  Cycle credits_due() const { return credits_.due(); }
+  uint8_t take_credits() {
+    const uint8_t m = credits_.front();
+    credits_.pop();
+    return m;
+  }
+
+  // Receiver's side.
+  Cycle flit_due() const { return flits_.due(); }
+  FlitWords& flit() { return flits_.front(); }
+  void pop_flit() { flits_.pop(); }
+  void return_credits(Cycle now, uint8_t mask) {
+    credits_.push(now + credit_delay_) = mask;
+    sender_->wake_at(now + credit_delay_);
+  }
+
+  uint64_t flit_count() const { return flit_count_; }
+  uint64_t frame_count() const { return frame_count_; }
+  uint64_t byte_count() const { return byte_count_; }  ///< frame bytes with FCS
+
+ private:
+  std::string name_;
+  Cycle flit_delay_, credit_delay_;
+  Wakeable* sender_ = nullptr;
+  Wakeable* receiver_ = nullptr;
+  DelayLine<FlitWords> flits_;
+  DelayLine<uint8_t> credits_;
+  Tap tap_;
+  uint64_t flit_count_ = 0, frame_count_ = 0, byte_count_ = 0;
+};
+
+}  // namespace ubl::systemc
