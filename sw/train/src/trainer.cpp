@@ -258,7 +258,7 @@ std::vector<float> ring_sum(const std::vector<std::vector<float>>& vectors, AddF
 
 RunResult run_reference(const Dataset& data, const Config& config, AddF32 add,
                         const Progress& progress) {
-  if (add == nullptr) add = &numerics::fp32_add;
+  if (add == nullptr) add = &numerics::add_f32;
   // One trainer per rank, all kept in step by applying the same sum.
   std::vector<Trainer> trainers;
   for (unsigned r = 0; r < config.ranks; ++r) trainers.emplace_back(data, config, r);

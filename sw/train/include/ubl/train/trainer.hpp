@@ -28,10 +28,10 @@ struct Config {
   unsigned ranks = 4;
   unsigned steps = 200;
   unsigned batch = 140;       ///< global batch, split over the ranks as evenly as possible
-  unsigned hidden = 32;       ///< hidden units (tanh)
+  unsigned hidden = 48;       ///< hidden units (tanh)
   unsigned test_samples = 360;
-  float learning_rate = 0.35f;
-  float final_rate = 0.05f;   ///< falls linearly from learning_rate over all steps
+  float learning_rate = 0.7f;
+  float final_rate = 0.1f;    ///< falls linearly from learning_rate over all steps
   float momentum = 0.9f;
   uint64_t seed = 1;          ///< initial weights, train/test split, order of samples
 
