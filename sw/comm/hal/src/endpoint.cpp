@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include "ubl/spec/link.hpp"
-
 namespace ubl::comm::hal {
 namespace {
 

@@ -26,14 +26,17 @@ uint64_t last_packet(uint64_t bytes, uint32_t mtu) {
 }  // namespace
 
 Engine::Engine(hal::Fabric& fabric, unsigned rank, unsigned ranks, std::vector<unsigned> peers,
-               const EngineConfig& config)
+               const Limits& limits, const EngineConfig& config)
     : fabric_(fabric),
       rank_(rank),
       ranks_(ranks),
       config_(config),
       peer_ranks_(std::move(peers)),
-      peers_(ranks) {
-  cut_limits_.stripes = fabric.stripes();
+      peers_(ranks),
+      limits_(limits) {
+  if (limits.stripes != fabric.stripes())
+    give_up(ErrorKind::kInternal, fmt::format("limits for {} stripes, fabric has {}",
+                                              limits.stripes, fabric.stripes()));
   for (const unsigned p : peer_ranks_) {
     if (p >= ranks) give_up(ErrorKind::kInternal, fmt::format("peer {} of {} ranks", p, ranks));
     peers_[p].connected = true;
@@ -96,7 +99,7 @@ void Engine::start(Schedule schedule) {
       has_dependents_[a] = true;
     }
     Peer& p = peers_[peer];
-    const std::vector<Piece> pieces = cut(s.bytes, s.tag, cut_limits_);
+    const std::vector<Piece> pieces = cut(s.bytes, s.tag, limits_);
     open_pieces_[i] = static_cast<uint32_t>(pieces.size());
     for (const Piece& piece : pieces) {
       Lane& l = p.lanes[piece.stripe];
@@ -257,7 +260,7 @@ bool Engine::issue(unsigned rank, Peer& p) {
                                    *p.ready, sequence_));
     }
     if (!all_done(s.after)) break;
-    if (p.pieces.empty()) p.pieces = cut(s.bytes, s.tag, cut_limits_);
+    if (p.pieces.empty()) p.pieces = cut(s.bytes, s.tag, limits_);
     for (; p.next_piece < p.pieces.size(); ++p.next_piece) {
       const Piece& piece = p.pieces[p.next_piece];
       if (fabric_.send_space(rank, piece.stripe) == 0) return moved;

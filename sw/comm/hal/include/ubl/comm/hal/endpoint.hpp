@@ -11,6 +11,7 @@
 
 #include "ubl/comm/hal/fabric.hpp"
 #include "ubl/driver/device.hpp"
+#include "ubl/spec/link.hpp"
 
 namespace ubl::comm::hal {
 

@@ -43,9 +43,10 @@ struct EngineStats {
 
 class Engine {
  public:
-  /// `peers`: the ranks `fabric` is connected to, in ascending order.
+  /// `peers`: the ranks `fabric` is connected to, in ascending order. `limits` says how steps are
+  /// cut over stripes and must be the same on all ranks.
   Engine(hal::Fabric& fabric, unsigned rank, unsigned ranks, std::vector<unsigned> peers,
-         const EngineConfig& config = {});
+         const Limits& limits, const EngineConfig& config = {});
 
   /// Posts the standing receives. Must happen on all ranks before the first start() on any.
   void open();
@@ -130,12 +131,8 @@ class Engine {
   size_t remaining_ = 0;                 // steps
   size_t untold_ = 0;                    // peers still to be told that the window is open
   uint16_t sequence_ = 0;
-  Limits cut_limits_;
+  Limits limits_;
   EngineStats stats_;
-
- public:
-  /// How steps are cut over stripes; must be the same on all ranks.
-  void set_min_piece(uint64_t bytes) { cut_limits_.min_piece = bytes; }
 };
 
 }  // namespace ubl::comm::protocol
