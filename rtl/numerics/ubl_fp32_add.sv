@@ -1,3 +1,4 @@
+// Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 //
 // FP32 adder, purely combinational: sum_o = en_i ? a_i + b_i : a_i in IEEE 754 binary32.
@@ -37,7 +38,7 @@ module ubl_fp32_add (
   logic        swap, l_normal, s_normal, subtract, lsb, guard, sticky, round_up;
   logic [7:0]  l_exp, s_exp, distance;
   logic [4:0]  align, up;
-  logic [59:0] s_wide;
+  logic [55:0] s_wide;
   logic [27:0] l_man, s_man, total, norm, seek;
 
   always_comb begin
@@ -60,12 +61,12 @@ module ubl_fp32_add (
       s_exp    = s[30:23] | {7'd0, ~s_normal};
       distance = l_exp - s_exp;
 
-      // Align. The lower 33 bits of the shifted word collect into the sticky bit. A distance above
+      // Align. The lower 29 bits of the shifted word collect into the sticky bit. A distance above
       // 31 leaves nothing but the sticky bit, as 31 does.
       align  = (distance > 8'd31) ? 5'd31 : distance[4:0];
-      s_wide = {1'b0, s_normal, s[22:0], 35'd0} >> align;
+      s_wide = {1'b0, s_normal, s[22:0], 31'd0} >> align;
       l_man  = {1'b0, l_normal, l[22:0], 3'd0};
-      s_man  = {s_wide[59:33], |s_wide[32:0]};
+      s_man  = {s_wide[55:29], |s_wide[28:0]};
 
       // Add or subtract; bit 27 is the carry, bit 26 the hidden bit at exponent l_exp.
       total = l_man + (s_man ^ {28{subtract}}) + {27'd0, subtract};

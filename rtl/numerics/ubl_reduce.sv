@@ -1,3 +1,4 @@
+// Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 //
 // Element-wise FP32 sum of two 64-byte words: 16 lanes, purely combinational.

@@ -64,8 +64,8 @@ class Cq {
   Device& dev_;
   uint32_t cqn_;
   unsigned log2_;
-  uint32_t head_ = 0;           // consumer index, free-running
-  uint32_t head_told_ = 0;      // last consumer index written to the doorbell
+  uint32_t head_ = 0;       // consumer index, free-running
+  uint32_t head_told_ = 0;  // last consumer index written to the doorbell
   std::unique_ptr<DmaBuffer> ring_;
 };
 

@@ -20,22 +20,22 @@ class TransportError : public std::runtime_error {
 
 /// Kinds of work a host CPU does; the cost of each is in docs/reference/host-costs.md.
 enum class HostCost : uint8_t {
-  kDoorbell,      ///< one posted MMIO write of a doorbell (count: writes)
-  kPoll,          ///< one look at a completion queue entry in cache (count: looks)
-  kPostWqe,       ///< writing one 64-byte queue entry (count: entries)
-  kCopyBytes,     ///< copying payload by CPU (count: bytes)
-  kAddBytes,      ///< adding payload by CPU (count: result bytes)
-  kKernelCross,   ///< one kernel entry and exit (count: calls)
-  kApi,           ///< fixed cost of one user-level communication call (count: calls)
+  kDoorbell,     ///< one posted MMIO write of a doorbell (count: writes)
+  kPoll,         ///< one look at a completion queue entry in cache (count: looks)
+  kPostWqe,      ///< writing one 64-byte queue entry (count: entries)
+  kCopyBytes,    ///< copying payload by CPU (count: bytes)
+  kAddBytes,     ///< adding payload by CPU (count: result bytes)
+  kKernelCross,  ///< one kernel entry and exit (count: calls)
+  kApi,          ///< fixed cost of one user-level communication call (count: calls)
 };
 
 /// Host memory the device can reach. Stays mapped until destroyed.
 class DmaBuffer {
  public:
   virtual ~DmaBuffer() = default;
-  virtual uint8_t* data() = 0;                ///< host pointer
-  virtual size_t size() const = 0;            ///< bytes
-  virtual uint64_t card_addr() const = 0;     ///< address for the device: bit 63 set | IOVA
+  virtual uint8_t* data() = 0;             ///< host pointer
+  virtual size_t size() const = 0;         ///< bytes
+  virtual uint64_t card_addr() const = 0;  ///< address for the device: bit 63 set | IOVA
 };
 
 class Transport {
