@@ -1,3 +1,4 @@
+// Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 #include "ubl/train/trainer.hpp"
 

@@ -61,14 +61,14 @@ void Communicator::check_buffer(const char* what, uint64_t addr, uint64_t bytes)
 }
 
 void Communicator::all_reduce(uint64_t send, uint64_t recv, uint64_t count, DataType type,
-                              ReduceOp op) {
+                              RedOp op) {
   if (size_of(type) == 0)
     throw CommError(ErrorKind::kInvalidArgument,
                     fmt::format("unknown data type {}", static_cast<int>(type)));
   if (to_string(op)[0] == '?')
     throw CommError(ErrorKind::kInvalidArgument,
                     fmt::format("unknown operator {}", static_cast<int>(op)));
-  if (type != DataType::kFloat32 || op != ReduceOp::kSum)
+  if (type != DataType::kFloat32 || op != RedOp::kSum)
     throw CommError(ErrorKind::kNotSupported,
                     fmt::format("all_reduce {} of {}: only sum of f32 is implemented",
                                 to_string(op), to_string(type)));

@@ -23,7 +23,7 @@ const TypeInfo* info(DataType type) {
 
 const char* to_string(DataType type) { return info(type) != nullptr ? info(type)->name : "?"; }
 
-const char* to_string(ReduceOp op) {
+const char* to_string(RedOp op) {
   const auto i = static_cast<size_t>(op);
   return i < sizeof kOps / sizeof kOps[0] ? kOps[i] : "?";
 }

@@ -1,3 +1,4 @@
+// Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 // The handwritten digits: 8x8 images, labels 0..9.
 #pragma once

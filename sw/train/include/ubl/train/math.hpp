@@ -1,3 +1,4 @@
+// Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 // exp, log, tanh and sqrt from + - * / alone: the same bits on every IEEE-754 machine, whatever
 // its mathematics library. Compile everything that includes this with -ffp-contract=off.

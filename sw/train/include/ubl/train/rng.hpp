@@ -1,3 +1,4 @@
+// Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 // Small generators with a fixed definition, so that a seed means the same on every machine.
 #pragma once

@@ -1,3 +1,4 @@
+// Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 // Data-parallel training of a small multi-layer perceptron, the same bits on every machine.
 //

@@ -67,7 +67,7 @@ class Communicator {
   /// refused. Returns when recv is complete on this rank and send may be changed. Throws CommError;
   /// after anything but kInvalidArgument and kNotSupported the communicator is unusable.
   void all_reduce(uint64_t send, uint64_t recv, uint64_t count, DataType type = DataType::kFloat32,
-                  ReduceOp op = ReduceOp::kSum);
+                  RedOp op = RedOp::kSum);
 
   CommStats stats() const;
   const std::string& failure() const { return failure_; }  ///< empty while usable
