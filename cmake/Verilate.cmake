@@ -21,10 +21,11 @@ set(UBL_VERILATOR_INCLUDE "${UBL_VERILATOR_ROOT}/include")
 set(UBL_VERILATED_DIR "${CMAKE_BINARY_DIR}/verilated")
 
 # The run-time library, compiled once for all models. Time comes from the model's context; the
-# legacy global function would clash with SystemC's function of the same name.
+# legacy global function would clash with SystemC's function of the same name (cmake/verilated).
 add_library(ubl_verilated STATIC EXCLUDE_FROM_ALL
   "${UBL_VERILATOR_INCLUDE}/verilated.cpp" "${UBL_VERILATOR_INCLUDE}/verilated_threads.cpp")
 target_include_directories(ubl_verilated SYSTEM PUBLIC
+  "${CMAKE_SOURCE_DIR}/cmake/verilated"
   "${UBL_VERILATOR_INCLUDE}" "${UBL_VERILATOR_INCLUDE}/vltstd")
 target_compile_definitions(ubl_verilated PUBLIC VL_TIME_CONTEXT
   PRIVATE VERILATOR=1 VM_COVERAGE=0 VM_SC=0 VM_TRACE=0 VM_TRACE_FST=0 VM_TRACE_VCD=0)

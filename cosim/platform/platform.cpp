@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/platform.hpp"
+
+namespace ubl::cosim {
+
+using systemc::Link;
+
+Platform::Platform(const PlatformConfig& cfg) : cfg_(cfg), engine_("engine", cfg.skip) {
+  const systemc::Timing& t = cfg.timing;
+  for (unsigned c = 0; c < cfg.cards; ++c) {
+    CardConfig cc;
+    cc.node = static_cast<uint16_t>(c);
+    cc.planes = cfg.planes;
+    cc.timing = t;
+    cc.skip_idle_boxes = cfg.skip;
+    cards_.push_back(std::make_unique<Card>(cc, engine_));
+  }
+  for (unsigned p = 0; p < cfg.planes; ++p)
+    switches_.push_back(make_switch(cfg.cards, p, cfg.skip));
+  for (unsigned c = 0; c < cfg.cards; ++c) {
+    for (unsigned p = 0; p < cfg.planes; ++p) {
+      const std::string name = "card" + std::to_string(c) + ".plane" + std::to_string(p);
+      // Credits of a link travel against its flits and see the cable only.
+      auto up = std::make_unique<Link>(name + ".up", t.to_switch(), t.to_switch());
+      auto down = std::make_unique<Link>(name + ".down", t.from_switch(), t.to_switch());
+      up->connect(cards_[c].get(), switches_[p].get());
+      down->connect(switches_[p].get(), cards_[c].get());
+      cards_[c]->connect(p, up.get(), down.get());
+      switches_[p]->connect(c, up.get(), down.get());
+      links_.push_back(std::move(up));
+      links_.push_back(std::move(down));
+    }
+  }
+  for (auto& c : cards_) engine_.add(c.get());
+  for (auto& s : switches_) engine_.add(s.get());
+}
+
+std::string Platform::busy_report() const {
+  std::string s;
+  for (const auto& c : cards_) {
+    const std::string b = c->busy_boxes();
+    if (!b.empty()) s += "  card " + std::to_string(c->node()) + ": " + b + "\n";
+  }
+  for (size_t p = 0; p < switches_.size(); ++p)
+    if (!switches_[p]->idle()) s += "  switch of plane " + std::to_string(p) + "\n";
+  return s;
+}
+
+void Platform::hashes(uint64_t& run_hash, uint64_t& data_hash) const {
+  systemc::Hash run, data;
+  for (const auto& c : cards_) c->hash_into(run, data);
+  run_hash = run.value();
+  data_hash = data.value();
+}
+
+}  // namespace ubl::cosim

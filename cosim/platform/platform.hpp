@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cards, switches and links of one simulated system: topology ubl128, one switch per plane.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "platform/card.hpp"
+#include "platform/switch.hpp"
+
+namespace ubl::cosim {
+
+struct PlatformConfig {
+  unsigned cards = 2;
+  unsigned planes = 1;
+  bool skip = true;
+  systemc::Timing timing;
+};
+
+class Platform {
+ public:
+  explicit Platform(const PlatformConfig& cfg);
+
+  Engine& engine() { return engine_; }
+  Card& card(unsigned i) { return *cards_[i]; }
+  unsigned num_cards() const { return static_cast<unsigned>(cards_.size()); }
+  unsigned num_planes() const { return cfg_.planes; }
+  /// Link of a card and plane, from or to the card.
+  systemc::Link& uplink(unsigned card, unsigned plane) { return *links_[index(card, plane)]; }
+  systemc::Link& downlink(unsigned card, unsigned plane) { return *links_[index(card, plane) + 1]; }
+  const std::vector<std::unique_ptr<systemc::Link>>& links() const { return links_; }
+  const Switch& fabric_switch(unsigned plane) const { return *switches_[plane]; }
+  /// One line per box that is not idle.
+  std::string busy_report() const;
+  void hashes(uint64_t& run_hash, uint64_t& data_hash) const;
+
+ private:
+  size_t index(unsigned card, unsigned plane) const { return 2 * (card * cfg_.planes + plane); }
+  PlatformConfig cfg_;
+  Engine engine_;
+  std::vector<std::unique_ptr<systemc::Link>> links_;  // uplink, downlink of each (card, plane)
+  std::vector<std::unique_ptr<Card>> cards_;
+  std::vector<std::unique_ptr<Switch>> switches_;
+};
+
+}  // namespace ubl::cosim

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// One switch (Verilated ubl_switch) with links on its ports.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/engine.hpp"
+#include "ubl/systemc/link.hpp"
+
+namespace ubl::cosim {
+
+/// An error pulse of the switch.
+struct SwitchError {
+  Cycle cycle;
+  unsigned port;
+  unsigned code;
+};
+
+class Switch : public Unit {
+ public:
+  virtual ~Switch() = default;
+  virtual void connect(unsigned port, systemc::Link* in, systemc::Link* out) = 0;
+  virtual unsigned radix() const = 0;
+  virtual bool idle() const = 0;
+  virtual const std::vector<SwitchError>& errors() const = 0;
+};
+
+/// Smallest compiled radix with at least `ports` ports; throws std::invalid_argument beyond.
+std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip);
+
+}  // namespace ubl::cosim

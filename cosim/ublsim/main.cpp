@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// ublsim: the super-node on the command line.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <systemc>
+
+#include "ubl/spec/link.hpp"
+#include "ublsim/options.hpp"
+#include "ublsim/workloads.hpp"
+
+namespace ubl::ublsim {
+namespace {
+
+struct Topology {
+  const char* name;
+  const char* help;
+};
+constexpr Topology kTopologies[] = {
+    {"ubl128", "one switch per plane, every card on every plane (up to 16 cards compiled)"}};
+constexpr unsigned kMaxCards = 16;
+
+void check(const Options& o) {
+  bool known = false;
+  for (const auto& t : kTopologies) known = known || o.topology == t.name;
+  if (!known)
+    throw UsageError(fmt::format("--topology {}: not known; `ublsim topo list` shows what there is",
+                                 o.topology));
+  if (o.cards < 1 || o.cards > kMaxCards)
+    throw UsageError(fmt::format("--cards {}: must be 1..{}", o.cards, kMaxCards));
+  if (o.planes < 1 || o.planes > spec::kLinkMaxPlanes)
+    throw UsageError(fmt::format("--planes {}: must be 1..{}", o.planes, spec::kLinkMaxPlanes));
+  if (o.dtype != "f32") throw UsageError(fmt::format("--dtype {}: only f32 so far", o.dtype));
+  if (o.op != "sum") throw UsageError(fmt::format("--op {}: only sum so far", o.op));
+  if (o.algo != "auto" && o.algo != "ring")
+    throw UsageError(fmt::format("--algo {}: must be auto or ring", o.algo));
+}
+
+int topo_list() {
+  for (const auto& t : kTopologies) fmt::print("{:10} {}\n", t.name, t.help);
+  return kExitOk;
+}
+
+int topo_show(const std::string& name, unsigned cards, unsigned planes) {
+  for (const auto& t : kTopologies) {
+    if (name != t.name) continue;
+    fmt::print("topology {}: {} cards, {} plane(s)\n", name, cards, planes);
+    for (unsigned p = 0; p < planes; ++p)
+      for (unsigned c = 0; c < cards; ++c)
+        fmt::print("  card{}.plane{}  <->  switch{}.port{}\n", c, p, p, c);
+    return kExitOk;
+  }
+  throw UsageError(fmt::format("topo show {}: not known; `ublsim topo list` shows what there is",
+                               name));
+}
+
+int main_checked(int argc, char** argv) {
+  CLI::App app{"ublsim: cycle-accurate simulation of the OpenUBL super-node"};
+  app.require_subcommand(1);
+  Options o;
+  std::string bytes = "1MiB", config, faults;
+  bool no_skip = false;
+
+  auto* run = app.add_subcommand("run", "run a workload and verify every output byte");
+  std::string names;
+  for (const auto& w : workloads()) names += fmt::format("\n  {:10} {}", w.name, w.help);
+  run->add_option("WORKLOAD", o.workload, "one of:" + names)->required();
+  run->add_option("--cards", o.cards, "cards, 1..16")->capture_default_str();
+  auto* bytes_opt = run->add_option("--bytes", bytes, "payload per card, e.g. 1MiB, 64KiB, 12348");
+  run->add_option("--dtype", o.dtype, "element type: f32")->capture_default_str();
+  run->add_option("--op", o.op, "reduction: sum")->capture_default_str();
+  run->add_option("--algo", o.algo, "auto, ring")->capture_default_str();
+  run->add_option("--topology", o.topology, "see `ublsim topo list`")->capture_default_str();
+  run->add_option("--planes", o.planes, "planes in use, 1..8")->capture_default_str();
+  run->add_option("--steps", o.steps, "training steps")->capture_default_str();
+  run->add_option("--data", o.data, "training data, CSV (default: the digits that come along)");
+  run->add_option("--iterations", o.iterations, "pingpong exchanges")->capture_default_str();
+  run->add_option("--seed", o.seed, "seed of all inputs")->capture_default_str();
+  run->add_option("--config", config, "YAML file with constants (docs/guides/configuration.md)");
+  run->add_option("--faults", faults, "YAML file with faults (docs/guides/faults.md)");
+  run->add_flag("--no-skip", no_skip, "evaluate idle blocks, too (same results, slower)");
+  run->add_option("--json", o.json, "write the result here");
+  run->add_flag("-v,--verbose", o.verbose, "more detail");
+  run->add_flag("-q,--quiet", o.quiet, "no summary");
+  run->add_flag("--progress", o.progress, "show progress while running");
+
+  auto* topo = app.add_subcommand("topo", "topologies");
+  topo->require_subcommand(1);
+  auto* list = topo->add_subcommand("list", "names");
+  auto* show = topo->add_subcommand("show", "links of one topology");
+  std::string topo_name;
+  unsigned topo_cards = 4, topo_planes = 1;
+  show->add_option("NAME", topo_name)->required();
+  show->add_option("--cards", topo_cards)->check(CLI::Range(1u, kMaxCards))->capture_default_str();
+  show->add_option("--planes", topo_planes)
+      ->check(CLI::Range(1u, spec::kLinkMaxPlanes))
+      ->capture_default_str();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? kExitOk : kExitUsage;
+  }
+
+  if (list->parsed()) return topo_list();
+  if (show->parsed()) return topo_show(topo_name, topo_cards, topo_planes);
+
+  o.skip = !no_skip;
+  if (o.workload == "pingpong" && bytes_opt->count() == 0) bytes = "8";
+  o.bytes = parse_bytes(bytes);
+  if (!config.empty()) load_config(config, o.timing);
+  if (!faults.empty()) o.faults = load_faults(faults);
+  check(o);
+  for (const auto& w : workloads())
+    if (o.workload == w.name) return w.run(o);
+  throw UsageError(fmt::format("run {}: no such workload; one of:{}", o.workload, names));
+}
+
+}  // namespace
+}  // namespace ubl::ublsim
+
+// SystemC requires this name; its library's main() is replaced by ours below.
+int sc_main(int argc, char** argv) {
+  try {
+    return ubl::ublsim::main_checked(argc, argv);
+  } catch (const ubl::ublsim::UsageError& e) {
+    fmt::print(stderr, "ublsim: {}\n", e.what());
+    return ubl::ublsim::kExitUsage;
+  }
+}
+
+int main(int argc, char** argv) {
+  // SystemC's banner is no result.
+  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
+  // An sc_stop() is how every run ends, not news.
+  sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
+  return sc_core::sc_elab_and_sim(argc, argv);
+}

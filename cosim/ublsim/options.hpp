@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command line of `ublsim run` and the files it names. Everything that is wrong with them ends in a
+// UsageError that says where.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ubl/systemc/config.hpp"
+
+namespace ubl::ublsim {
+
+/// Exit statuses of ublsim.
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitWrongData = 1,
+  kExitUsage = 2,
+  kExitDeviceError = 3,
+  kExitNoProgress = 4,
+};
+
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// One entry of a fault file.
+struct Fault {
+  enum class What { kCorrupt, kFlipResult };
+  What what = What::kCorrupt;
+  std::string where;      ///< kCorrupt: link, e.g. "card0.plane0.up"; kFlipResult: "card1"
+  uint64_t frame = 0;     ///< kCorrupt: which frame of the link, from 0
+  uint64_t byte = 0;      ///< byte of the frame, or of the result buffer
+  unsigned bit = 0;       ///< 0..7
+};
+
+struct Options {
+  std::string workload;
+  unsigned cards = 4;
+  uint64_t bytes = 1 << 20;
+  std::string dtype = "f32";
+  std::string op = "sum";
+  std::string algo = "auto";
+  std::string topology = "ubl128";
+  unsigned planes = 1;
+  unsigned steps = 200;
+  unsigned iterations = 1000;  ///< exchanges of pingpong
+  uint64_t seed = 1;
+  bool skip = true;
+  bool verbose = false;
+  bool quiet = false;
+  bool progress = false;
+  std::string json;
+  std::string data;             ///< training data; empty: the digits that come with the project
+  systemc::Timing timing;
+  std::vector<Fault> faults;
+};
+
+/// "1MiB", "64KiB", "12348", "1K", "1M", "1G" (powers of two); UsageError otherwise.
+uint64_t parse_bytes(const std::string& text);
+/// Overrides constants by "key: value" lines of a YAML file.
+void load_config(const std::string& path, systemc::Timing& timing);
+std::vector<Fault> load_faults(const std::string& path);
+
+}  // namespace ubl::ublsim

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ublsim/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ubl/comm/hal/error.hpp"
+
+namespace ubl::ublsim {
+
+namespace {
+
+cosim::PlatformConfig platform_config(const Options& o) {
+  cosim::PlatformConfig c;
+  c.cards = o.cards;
+  c.planes = o.planes;
+  c.skip = o.skip;
+  c.timing = o.timing;
+  return c;
+}
+
+ExitCode exit_code(comm::ErrorKind kind) {
+  switch (kind) {
+    case comm::ErrorKind::kInvalidArgument:
+    case comm::ErrorKind::kNotSupported:
+      return kExitUsage;
+    case comm::ErrorKind::kTimeout:
+      return kExitNoProgress;
+    default:
+      return kExitDeviceError;
+  }
+}
+
+constexpr unsigned kHostStackBytes = 1u << 20;
+/// After the last host program has ended the fabric may still carry acknowledgements; they are let
+/// through so that memories and counters are final.
+constexpr systemc::Cycle kDrainCycles = 20000;
+
+}  // namespace
+
+Session::Session(const Options& options) : options_(options), platform_(platform_config(options)) {
+  for (unsigned r = 0; r < options.cards; ++r)
+    transports_.push_back(std::make_unique<cosim::InprocTransport>(
+        fmt::format("host{}", r).c_str(), platform_.card(r), platform_.engine()));
+  done_.assign(options.cards, false);
+  install_faults();
+}
+
+void Session::install_faults() {
+  std::map<std::string, std::vector<Fault>> by_link;
+  for (const Fault& f : options_.faults)
+    if (f.what == Fault::What::kCorrupt) by_link[f.where].push_back(f);
+  for (auto& [name, faults] : by_link) {
+    const auto& links = platform_.links();
+    const auto it = std::find_if(links.begin(), links.end(),
+                                 [&n = name](const auto& l) { return l->name() == n; });
+    if (it == links.end())
+      throw UsageError(fmt::format("fault: no link '{}' (links are named card0.plane0.up, "
+                                   "card0.plane0.down, ...)", name));
+    // Counts frames by itself: a flit belongs to the frame that its first flit opened.
+    struct State {
+      std::vector<Fault> faults;
+      uint64_t frame = ~uint64_t{0};
+      uint64_t offset = 0;
+    };
+    auto st = std::make_shared<State>();
+    st->faults = faults;
+    (*it)->set_tap([st](systemc::Cycle, systemc::FlitWords& f) {
+      if (f.sop()) {
+        ++st->frame;
+        st->offset = 0;
+      }
+      for (const Fault& x : st->faults)
+        if (x.frame == st->frame && x.byte >= st->offset && x.byte < st->offset + 64)
+          f.bytes()[x.byte - st->offset] ^= static_cast<uint8_t>(1u << x.bit);
+      st->offset += 64;
+    });
+  }
+}
+
+systemc::Cycle Session::now() const {
+  return static_cast<systemc::Cycle>(sc_core::sc_time_stamp() /
+                                     sc_core::sc_time(systemc::kClockPs, sc_core::SC_PS));
+}
+
+void Session::fail(unsigned rank, ExitCode code, const std::string& message) {
+  failures_.push_back({rank, code, message});
+  // The others would only wait for this rank.
+  platform_.engine().stop();
+  sc_core::sc_stop();
+}
+
+void Session::run(const std::function<void(unsigned)>& program) {
+  const auto start = std::chrono::steady_clock::now();
+  sc_core::sc_spawn_options opt;
+  opt.set_stack_size(kHostStackBytes);
+  for (unsigned r = 0; r < ranks(); ++r) {
+    sc_core::sc_spawn(
+        [this, r, &program] {
+          try {
+            program(r);
+            transports_[r]->flush();
+            done_[r] = true;
+            if (std::all_of(done_.begin(), done_.end(), [](bool d) { return d; })) {
+              end_cycle_ = now();
+              sc_core::wait(sc_core::sc_time(static_cast<double>(kDrainCycles * systemc::kClockPs),
+                                             sc_core::SC_PS));
+              platform_.engine().stop();
+              sc_core::sc_stop();
+            }
+          } catch (const comm::CommError& e) {
+            fail(r, exit_code(e.kind()), e.what());
+          } catch (const driver::DeviceError& e) {
+            fail(r, kExitDeviceError, e.what());
+          } catch (const driver::TransportError& e) {
+            fail(r, kExitDeviceError, e.what());
+          } catch (const UsageError& e) {
+            fail(r, kExitUsage, e.what());
+          } catch (const std::invalid_argument& e) {
+            fail(r, kExitUsage, e.what());
+          }
+        },
+        fmt::format("rank{}", r).c_str(), &opt);
+  }
+  sc_core::sc_start();
+  wall_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (end_cycle_ == 0) end_cycle_ = platform_.engine().now();
+  if (failures_.empty()) {
+    for (unsigned r = 0; r < ranks(); ++r) {
+      if (done_[r]) continue;
+      failures_.push_back({r, kExitNoProgress,
+                           fmt::format("rank {} waits and nothing in the system moves", r)});
+    }
+  }
+}
+
+}  // namespace ubl::ublsim

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// One simulated run: a platform, a driver per card and a host program per rank in a SystemC thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "platform/inproc_transport.hpp"
+#include "platform/platform.hpp"
+#include "ubl/driver/device.hpp"
+#include "ublsim/options.hpp"
+
+namespace ubl::ublsim {
+
+/// A rank's host program failed because the device reported an error, or waited in vain.
+struct RankFailure {
+  unsigned rank = 0;
+  ExitCode code = kExitDeviceError;
+  std::string message;
+};
+
+class Session {
+ public:
+  explicit Session(const Options& options);
+
+  cosim::Platform& platform() { return platform_; }
+  cosim::InprocTransport& transport(unsigned rank) { return *transports_[rank]; }
+  unsigned ranks() const { return platform_.num_cards(); }
+
+  /// Runs `program(rank)` for every rank at once, each in its own SystemC thread, until all have
+  /// ended, one has failed or nothing moves any more. Called once.
+  void run(const std::function<void(unsigned)>& program);
+
+  const std::vector<RankFailure>& failures() const { return failures_; }
+  bool ok() const { return failures_.empty(); }
+  systemc::Cycle cycles() const { return end_cycle_; }
+  double wall_s() const { return wall_s_; }
+  /// Simulated time now, in cycles; for host programs that time themselves.
+  systemc::Cycle now() const;
+
+ private:
+  void install_faults();
+  void fail(unsigned rank, ExitCode code, const std::string& message);
+  const Options& options_;
+  cosim::Platform platform_;
+  std::vector<std::unique_ptr<cosim::InprocTransport>> transports_;
+  std::vector<bool> done_;
+  std::vector<RankFailure> failures_;
+  systemc::Cycle end_cycle_ = 0;
+  double wall_s_ = 0;
+};
+
+}  // namespace ubl::ublsim

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ublsim/verify.hpp"
+
+#include <fmt/format.h>
+
+namespace ubl::ublsim {
+
+void flip_results(Session& s, const Options& o, const std::vector<uint64_t>& addr,
+                  uint64_t bytes) {
+  for (const Fault& f : o.faults) {
+    if (f.what != Fault::What::kFlipResult) continue;
+    unsigned card = 0;
+    for (; card < s.ranks(); ++card)
+      if (f.where == fmt::format("card{}", card)) break;
+    if (card == s.ranks())
+      throw UsageError(fmt::format("fault: no card '{}' (cards are named card0, card1, ...)",
+                                   f.where));
+    if (f.byte >= bytes)
+      throw UsageError(fmt::format("fault: byte {} is beyond the result of {} bytes", f.byte, bytes));
+    s.platform().card(card).hbm().data()[addr[card] + f.byte] ^= static_cast<uint8_t>(1u << f.bit);
+  }
+}
+
+void compare(Session& s, unsigned card, uint64_t addr, const void* want, uint64_t bytes,
+             Result& r) {
+  const uint8_t* got = s.platform().card(card).hbm().data() + addr;
+  const auto* w = static_cast<const uint8_t*>(want);
+  for (uint64_t i = 0; i < bytes; ++i) {
+    if (got[i] == w[i]) continue;
+    if (r.mismatches++ == 0)
+      r.errors.push_back(
+          fmt::format("card {}: byte {} is {:#04x}, must be {:#04x}", card, i, got[i], w[i]));
+  }
+}
+
+void conclude(Session& s, Result& r) {
+  for (const auto& f : s.failures()) {
+    if (r.code == kExitOk) r.code = f.code;
+    r.errors.push_back(f.message);
+  }
+  if (r.code == kExitOk && r.mismatches != 0) r.code = kExitWrongData;
+  if (r.code == kExitNoProgress) {
+    const auto busy = s.platform().busy_report();
+    r.errors.push_back("no progress; boxes that are not idle:\n" +
+                       (busy.empty() ? std::string("  none") : busy));
+  }
+  r.verified = r.code == kExitOk;
+}
+
+}  // namespace ubl::ublsim

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// pingpong and sendrecv: two ranks straight on the driver, without a communication library.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "ubl/comm/hal/error.hpp"
+#include "ublsim/board.hpp"
+#include "ublsim/inputs.hpp"
+#include "ublsim/result.hpp"
+#include "ublsim/verify.hpp"
+#include "ublsim/workloads.hpp"
+
+namespace ubl::ublsim {
+
+namespace {
+
+using systemc::Cycle;
+
+struct PeerInfo {
+  std::vector<uint32_t> qpn;  // per plane
+  uint64_t addr = 0;
+  uint32_t rkey = 0;
+};
+
+/// One rank's endpoint: a QP per plane to the peer and one buffer.
+class Endpoint {
+ public:
+  Endpoint(Session& s, unsigned rank, Board<PeerInfo>& board, uint64_t bytes)
+      : rank_(rank), dev_(s.transport(rank)) {
+    cq_ = &dev_.create_cq(8);
+    addr_ = dev_.hbm_alloc(std::max<uint64_t>(bytes, 64));
+    mr_ = dev_.register_mr(addr_, std::max<uint64_t>(bytes, 64));
+    PeerInfo mine;
+    mine.addr = addr_;
+    mine.rkey = mr_.key;
+    for (unsigned p = 0; p < s.platform().num_planes(); ++p) {
+      driver::QpConfig cfg;
+      cfg.plane = p;
+      cfg.scq = cfg.rcq = cq_->cqn();
+      cfg.window = 1024;
+      qps_.push_back(&dev_.create_qp(cfg));
+      mine.qpn.push_back(qps_.back()->qpn());
+    }
+    const auto& all = board.exchange(rank, mine);
+    peer_ = all[1 - rank];
+    for (unsigned p = 0; p < qps_.size(); ++p)
+      qps_[p]->connect(static_cast<uint16_t>(1 - rank), peer_.qpn[p], 100 * p, 100 * p);
+  }
+
+  driver::Device& device() { return dev_; }
+  uint64_t addr() const { return addr_; }
+  size_t stripes() const { return qps_.size(); }
+
+  /// Sends [from, from+len) of the own buffer to `to` in the peer's.
+  void write_imm(unsigned stripe, uint64_t from, uint64_t to, uint32_t len, uint32_t imm,
+                 bool signalled, spec::Vc vc) {
+    spec::Wqe w;
+    w.opcode = static_cast<uint8_t>(spec::WqeOp::kWriteImm);
+    w.signalled = signalled ? 1 : 0;
+    w.vc = static_cast<uint8_t>(vc);
+    w.length = len;
+    w.laddr = addr_ + from;
+    w.raddr = peer_.addr + to;
+    w.lkey = mr_.key;
+    w.rkey = peer_.rkey;
+    w.imm = imm;
+    w.wr_id = imm;
+    qps_[stripe]->post(w);
+    qps_[stripe]->ring();
+  }
+  void post_receives(unsigned stripe, unsigned n) { qps_[stripe]->post_receives(n); }
+
+  /// Next completion; CommError when it is an error or does not come.
+  spec::Cqe wait_completion() {
+    const uint64_t deadline = dev_.transport().now_ns() + kPatienceNs;
+    for (;;) {
+      if (auto c = cq_->poll()) {
+        if (c->recv == 0)
+          for (auto* q : qps_)
+            if (q->qpn() == c->qpn) q->on_completion(*c);
+        if (c->status != static_cast<uint8_t>(spec::CqeStatus::kOk)) throw error(*c);
+        return *c;
+      }
+      if (dev_.transport().now_ns() >= deadline)
+        throw comm::CommError(comm::ErrorKind::kTimeout,
+                              fmt::format("rank {} waits for a completion from rank {}", rank_,
+                                          1 - rank_));
+      dev_.transport().wait(deadline);
+    }
+  }
+
+ private:
+  static constexpr uint64_t kPatienceNs = 10'000'000;
+  comm::CommError error(const spec::Cqe& c) {
+    auto text = fmt::format("rank {}: QP {} PSN {}: {}", rank_, c.qpn, c.psn,
+                            spec::to_string(static_cast<spec::CqeStatus>(c.status)));
+    while (auto e = dev_.pop_error()) text += "; " + e->describe();
+    return comm::CommError(comm::ErrorKind::kDeviceReported, text);
+  }
+  unsigned rank_;
+  driver::Device dev_;
+  driver::Cq* cq_ = nullptr;
+  std::vector<driver::Qp*> qps_;
+  driver::Mr mr_;
+  uint64_t addr_ = 0;
+  PeerInfo peer_;
+};
+
+}  // namespace
+
+int run_pingpong(const Options& o) {
+  Options opt = o;
+  opt.cards = 2;
+  if (opt.bytes == 0 || opt.bytes > (1u << 20))
+    throw UsageError(fmt::format("--bytes {}: pingpong takes 1 byte to 1 MiB", opt.bytes));
+  if (opt.iterations == 0 || opt.iterations > 100000)
+    throw UsageError(fmt::format("--iterations {}: must be 1..100000", opt.iterations));
+  Session s(opt);
+  Board<PeerInfo> board(2);
+  std::vector<Cycle> rtt;
+  const auto payload = random_bytes(opt.seed, 0, opt.bytes);
+  std::vector<uint64_t> addr(2);
+  const auto vc = opt.bytes <= 256 ? spec::Vc::kReq : spec::Vc::kBulk;
+  s.run([&](unsigned rank) {
+    Endpoint ep(s, rank, board, opt.bytes);
+    addr[rank] = ep.addr();
+    const auto len = static_cast<uint32_t>(opt.bytes);
+    auto receive = [&](uint32_t i) {
+      for (;;) {
+        const auto c = ep.wait_completion();
+        if (c.recv == 0) continue;
+        if (c.imm != i)
+          throw comm::CommError(comm::ErrorKind::kDeviceReported,
+                                fmt::format("rank {}: exchange {} arrived instead of {}", rank,
+                                            c.imm, i));
+        return;
+      }
+    };
+    ep.post_receives(0, opt.iterations > 30000 ? 30000 : opt.iterations);
+    if (rank == 0) ep.device().write_hbm(ep.addr(), payload.data(), payload.size());
+    for (uint32_t i = 0; i < opt.iterations; ++i) {
+      if (i != 0 && i % 30000 == 0) ep.post_receives(0, 30000);
+      const bool signalled = i % 16 == 15;
+      if (rank == 0) {
+        const Cycle t0 = ep.device().transport().now_ns() * 1000 / systemc::kClockPs;
+        ep.write_imm(0, 0, 0, len, i, signalled, vc);
+        receive(i);
+        rtt.push_back(ep.device().transport().now_ns() * 1000 / systemc::kClockPs - t0);
+      } else {
+        receive(i);
+        ep.write_imm(0, 0, 0, len, i, signalled, vc);
+      }
+    }
+  });
+  Result r;
+  if (s.ok()) {
+    compare(s, 0, addr[0], payload.data(), payload.size(), r);
+    compare(s, 1, addr[1], payload.data(), payload.size(), r);
+    std::sort(rtt.begin(), rtt.end());
+    auto ns = [&](size_t i) { return systemc::ns_from_cycles(rtt[i]) / 2; };
+    r.extra["latency_ns"] = {{"min", ns(0)},
+                             {"p50", ns(rtt.size() / 2)},
+                             {"p99", ns(rtt.size() * 99 / 100)},
+                             {"max", ns(rtt.size() - 1)}};
+    r.op_cycles = rtt[rtt.size() / 2] / 2;
+    if (!o.quiet)
+      fmt::print("latency of {} bytes, user call to user call: min {:.0f} ns, p50 {:.0f} ns, p99 "
+                 "{:.0f} ns, max {:.0f} ns\n",
+                 opt.bytes, ns(0), ns(rtt.size() / 2), ns(rtt.size() * 99 / 100),
+                 ns(rtt.size() - 1));
+  }
+  conclude(s, r);
+  return finish(opt, s, r);
+}
+
+int run_sendrecv(const Options& o) {
+  Options opt = o;
+  if (opt.cards != 2) throw UsageError("sendrecv needs --cards 2 so far");
+  if (opt.bytes == 0 || opt.bytes > (uint64_t{1} << 30))
+    throw UsageError(fmt::format("--bytes {}: sendrecv takes 1 byte to 1 GiB", opt.bytes));
+  Session s(opt);
+  Board<PeerInfo> board(2);
+  Board<Cycle> ready(2);
+  std::vector<std::vector<uint8_t>> data = {random_bytes(opt.seed, 0, opt.bytes),
+                                            random_bytes(opt.seed, 1, opt.bytes)};
+  std::vector<uint64_t> addr(2);
+  std::vector<Cycle> took(2);
+  // Buffer: own data, then what the peer sends. Both ranks write into the other's second half.
+  const uint64_t half = (opt.bytes + 63) / 64 * 64;
+  s.run([&](unsigned rank) {
+    Endpoint ep(s, rank, board, 2 * half);
+    addr[rank] = ep.addr();
+    std::memcpy(s.platform().card(rank).hbm().data() + ep.addr(), data[rank].data(), opt.bytes);
+    const auto n = static_cast<unsigned>(ep.stripes());
+    for (unsigned p = 0; p < n; ++p) ep.post_receives(p, 1);
+    ready.exchange(rank, 0);
+    const Cycle t0 = s.now();
+    // Cut on 64-byte boundaries, the last stripe takes the rest.
+    const uint64_t piece = (opt.bytes / n + 63) / 64 * 64;
+    unsigned sent = 0;
+    for (unsigned p = 0; p < n; ++p) {
+      const uint64_t from = std::min<uint64_t>(uint64_t{p} * piece, opt.bytes);
+      const uint64_t to = p + 1 == n ? opt.bytes : std::min<uint64_t>(from + piece, opt.bytes);
+      ep.write_imm(p, from, half + from, static_cast<uint32_t>(to - from), p, true, spec::Vc::kBulk);
+      ++sent;
+    }
+    unsigned received = 0, completed = 0;
+    while (received < n || completed < sent) {
+      const auto c = ep.wait_completion();
+      if (c.recv != 0)
+        ++received;
+      else
+        ++completed;
+    }
+    took[rank] = s.now() - t0;
+  });
+  Result r;
+  if (s.ok()) {
+    flip_results(s, opt, {addr[0] + half, addr[1] + half}, opt.bytes);
+    for (unsigned rank = 0; rank < 2; ++rank)
+      compare(s, rank, addr[rank] + half, data[1 - rank].data(), opt.bytes, r);
+    r.op_cycles = std::max(took[0], took[1]);
+    r.algbw_GBps = r.busbw_GBps =
+        static_cast<double>(opt.bytes) / systemc::ns_from_cycles(r.op_cycles);
+  }
+  conclude(s, r);
+  return finish(opt, s, r);
+}
+
+}  // namespace ubl::ublsim

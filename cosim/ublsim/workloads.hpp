@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workloads of `ublsim run`. Each builds a session, runs it, checks every result byte against
+// sw/numerics and returns the exit status.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ublsim/options.hpp"
+
+namespace ubl::ublsim {
+
+struct Workload {
+  const char* name;
+  const char* help;
+  int (*run)(const Options&);
+};
+
+int run_allreduce(const Options& o);
+int run_train(const Options& o);
+int run_pingpong(const Options& o);
+int run_sendrecv(const Options& o);
+
+const std::vector<Workload>& workloads();
+
+}  // namespace ubl::ublsim

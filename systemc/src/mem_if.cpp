@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ubl/systemc/mem_if.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ubl::systemc {
+
+void MemReadChannel::request(Cycle now, uint64_t addr, uint32_t len) {
+  Access a{addr, len, 0, now + latency_, false};
+  if ((addr & kHostBit) != 0) {
+    a.due = pcie_.dma_read_due(now, len);
+    a.err = pcie_.host_at(addr, len) == nullptr;
+  } else {
+    a.err = !hbm_.contains(addr, len);
+  }
+  queue_.push_back(a);
+}
+
+MemBeat MemReadChannel::take(Cycle now) {
+  Access& a = queue_.front();
+  MemBeat b;
+  const uint32_t n = std::min<uint32_t>(spec::kLinkFlitBytes, a.len - a.done);
+  const uint8_t* src = nullptr;
+  if (!a.err) {
+    src = (a.addr & kHostBit) != 0 ? pcie_.host_at(a.addr + a.done, n)
+                                   : hbm_.data() + a.addr + a.done;
+    if (src == nullptr) a.err = true;  // unmapped while the read was on its way
+  }
+  if (!a.err) std::memcpy(b.data.data(), src, n);
+  b.err = a.err;
+  a.done += n;
+  b.last = a.done == a.len;
+  if (b.last) {
+    queue_.pop_front();
+    // One beat per cycle also across accesses.
+    if (!queue_.empty()) queue_.front().due = std::max(queue_.front().due, now + 1);
+  } else {
+    a.due = now + 1;
+  }
+  return b;
+}
+
+void MemWriteChannel::request(uint64_t addr, uint32_t len) {
+  Access a{addr, len, 0, false};
+  a.err = (addr & kHostBit) != 0 ? pcie_.host_at(addr, len) == nullptr : !hbm_.contains(addr, len);
+  open_.push_back(a);
+}
+
+void MemWriteChannel::beat(Cycle now, const uint32_t* data16) {
+  Access& a = open_.front();
+  const uint32_t n = std::min<uint32_t>(spec::kLinkFlitBytes, a.len - a.done);
+  if (!a.err) {
+    if ((a.addr & kHostBit) != 0)
+      pcie_.posted_write(now, a.addr + a.done, data16, n);
+    else
+      std::memcpy(hbm_.data() + a.addr + a.done, data16, n);
+  }
+  a.done += n;
+  bytes_ += n;
+  if (bytes_ >= next_sample_) {
+    progress_.emplace_back(now, bytes_);
+    next_sample_ = bytes_ + kSampleBytes;
+  }
+  if (a.done == a.len) {
+    // A posted write to the host is ordered once it is in the PCIe queue.
+    const Cycle due = (a.addr & kHostBit) != 0 ? now + 1 : now + latency_;
+    const Cycle floor = responses_.empty() ? due : responses_.back().due;
+    responses_.push_back({std::max(due, floor), a.err});
+    open_.pop_front();
+  }
+}
+
+bool MemWriteChannel::take_response() {
+  const bool err = responses_.front().err;
+  responses_.pop_front();
+  return err;
+}
+
+}  // namespace ubl::systemc
