@@ -5,8 +5,8 @@
 // computed bit by bit. Nothing here knows flits, words or the shifted domain.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include "ubl/spec/link.hpp"
@@ -41,6 +41,7 @@ inline void put_little(Bytes& out, uint32_t value) {
 
 inline uint32_t icrc_of(const Bytes& frame, size_t end) {
   Bytes b(frame.begin() + 14, frame.begin() + static_cast<long>(end));
+  b.resize(std::max<size_t>(b.size(), 33));  // a frame too short to have an ICRC
   b[1] = b[8] = b[10] = b[11] = 0xff;  // type of service, time to live, IP checksum
   b[26] = b[27] = 0xff;                // UDP checksum
   b[32] = 0xff;                        // BTH byte 4

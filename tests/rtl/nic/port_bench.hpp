@@ -89,6 +89,7 @@ class PortBench {
   unsigned rx_credit = 0;      // credits returned in this cycle
 
   uint64_t now = 0, evaluated = 0, moved = 0;  // moved: handshakes and flits, for progress checks
+  uint64_t trace = 0;                          // hash of everything that came out, with its cycle
 
   void reset(int cycles = 2) {
     clear_inputs();
@@ -158,6 +159,15 @@ class PortBench {
     }
 
     // Handshakes of this cycle.
+    if (flit.valid) mix(0, &d.tx_flit_o[0], spec::Flit::kWords);
+    mix_credits((static_cast<uint32_t>(d.txd_credit_o) << 3) | d.rx_credit_o);
+    if (d.txc_valid_o && d.txc_ready_i) mix(1, reinterpret_cast<const uint32_t*>(&d.txc_o), 2);
+    if (d.rxd_valid_o && d.rxd_ready_i) mix(2, reinterpret_cast<const uint32_t*>(&d.rxd_o), 2);
+    if (d.rxh_valid_o && d.rxh_ready_i) mix(3, &d.rxh_o[0], spec::Rxh::kWords);
+    if (d.trq_valid_o && d.trq_ready_i) mix(4, &d.trq_o[0], spec::MemReq::kWords);
+    if (d.rrq_valid_o && d.rrq_ready_i) mix(5, &d.rrq_o[0], spec::MemReq::kWords);
+    if (d.wrq_valid_o && d.wrq_ready_i) mix(6, &d.wrq_o[0], spec::MemReq::kWords);
+    if (d.wrd_valid_o && d.wrd_ready_i) mix(7, &d.wrd_o[0], 16);
     if (d.txc_valid_o && d.txc_ready_i) ++moved, on_txc(spec::Txc::from_u64(d.txc_o));
     if (d.rxd_valid_o && d.rxd_ready_i) ++moved, on_rxd(spec::Rxd::from_u64(d.rxd_o));
     if (d.rxv_valid_i && d.rxv_ready_o) ++moved, verdicts.pop_front(), verdict_offered_ = false;
@@ -220,6 +230,14 @@ class PortBench {
       ++moved;
     }
     rx_credit = dut->rx_credit_o;
+  }
+
+  void mix(uint32_t what, const uint32_t* words, size_t count) {
+    trace = (trace ^ now ^ what) * 0x9e3779b97f4a7c15ull;
+    for (size_t i = 0; i < count; ++i) trace = (trace ^ (trace >> 29) ^ words[i]) * 0xbf58476d1ce4e5b9ull;
+  }
+  void mix_credits(uint32_t bits) {
+    if (bits != 0) mix(8, &bits, 1);
   }
 
   uint64_t due() {

@@ -2,45 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
+#include <vector>
 
-#include "Vnic_portChk.h"
-#include "port_bench.hpp"
+#include "port_receiver.hpp"
 
 namespace ubl::test {
 namespace {
-
-using Bench = PortBench<Vnic_portChk>;
-
-constexpr uint8_t kReq = static_cast<uint8_t>(spec::Vc::kReq);
-constexpr uint8_t kRsp = static_cast<uint8_t>(spec::Vc::kRsp);
-constexpr uint8_t kBulk = static_cast<uint8_t>(spec::Vc::kBulk);
-constexpr uint8_t kWrite = static_cast<uint8_t>(spec::PktOp::kWrite);
-constexpr uint8_t kAck = static_cast<uint8_t>(spec::PktOp::kAck);
-const std::vector<uint8_t> kRequests = {
-    kWrite, static_cast<uint8_t>(spec::PktOp::kWriteImm), static_cast<uint8_t>(spec::PktOp::kReduce),
-    static_cast<uint8_t>(spec::PktOp::kReduceImm)};
-
-spec::Txd random_txd(std::mt19937_64& r, uint8_t opcode, uint8_t vc, unsigned len) {
-  spec::Txd d;
-  d.opcode = opcode;
-  d.vc = vc;
-  d.dst_node = static_cast<uint16_t>(r());
-  d.dst_qpn = r() & 0xffffff;
-  d.src_qpn = static_cast<uint16_t>(r());
-  d.psn = r() & 0xffffff;
-  d.ack_req = r() & 1;
-  d.becn = r() & 1;
-  d.laddr = r() & 0x3fffff;
-  d.len = static_cast<uint16_t>(len);
-  d.raddr = r();
-  d.rkey = static_cast<uint32_t>(r());
-  d.imm = static_cast<uint32_t>(r());
-  d.syndrome = static_cast<uint8_t>(r());
-  d.msn = r() & 0xffffff;
-  if (is_reduce(opcode)) d.red_op = r() & 15, d.red_dtype = r() & 15;
-  return d;
-}
 
 // Transmits what is queued, returns link credits after `credit_delay`, compares every frame.
 class Sender {
