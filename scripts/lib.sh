@@ -30,7 +30,7 @@ files() {
   else
     local glob
     for glob; do
-      (cd "$root" && find . -name build -prune -o -path "./$glob" -type f -print -o -name "$glob" -type f -print)
+      (cd "$root" && find . -path ./build -prune -o -path "./$glob" -type f -print -o -name "$glob" -type f -print)
     done | sed 's|^\./||' | sort -u
   fi
 }

@@ -1,12 +1,30 @@
 // Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
-// generated from rtl/spec/host.yaml, rtl/spec/link.yaml, rtl/spec/nic.yaml by rtl/spec/gen/generate, do not edit
+// generated from rtl/spec/fabric.yaml, rtl/spec/host.yaml, rtl/spec/link.yaml, rtl/spec/nic.yaml by rtl/spec/gen/generate, do not edit
 
 // A design uses a part of the contract; the rest being unused is the normal case.
 /* verilator lint_off UNUSEDPARAM */
 // Members of packed structs (`vector`) never become C++ names.
 /* verilator lint_off SYMRSVDWORD */
 package ubl_pkg;
+  // ---------------------------------------------------------------------------------------------
+  // fabric
+  // Switch of one plane (rtl/fabric/ubl_switch): error codes.
+
+  // What a switch port reports on err_code_o. Everything that is dropped is reported once.
+  typedef enum logic [3:0] {
+    // frame dropped: EtherType, IP network or plane does not fit, or the node has no route
+    SwitchErrNoRoute = 4'h1,
+    SwitchErrNoSop = 4'h2,  // flit dropped: outside a frame and not the first of one
+    // a frame began before the last one had ended; the old one is cut, the new one dropped
+    SwitchErrSopInFrame = 4'h3,
+    SwitchErrOverflow = 4'h4,  // flit without a credit, or no buffer; the frame is dropped or cut
+    // frame length differs from its IP header (cut), or is not 1..66 flits (dropped)
+    SwitchErrLength = 4'h5,
+    SwitchErrVc = 4'h6,  // virtual channel 3, or it changed within a frame
+    SwitchErrCredit = 4'h7  // the receiver returned a credit that it never held
+  } switch_err_e;
+
   // ---------------------------------------------------------------------------------------------
   // host
   // The card's PCIe function: BAR0 registers (trapped), BAR2 HBM aperture (mapped, does not pass
