@@ -206,7 +206,8 @@ package ubl_pkg;
   localparam int unsigned LinkFlitBits = 512;  // bits of one flit
   localparam int unsigned LinkNumVc = 3;  // virtual channels of a link
   // flits a receiver buffers per virtual channel = initial credits of the sender: one credit round
-  // trip (2 x 150 ns + 250 ns = 430 cycles) plus the longest frame
+  // trip (2 x 150 ns of cable and half of the switch's 250 ns, 333 cycles), the longest frame twice
+  // (credits for a whole frame; store and forward in a NIC) and the receiver's pipeline
   localparam int unsigned LinkVcDepth = 512;
   localparam int unsigned LinkClockPs = 1280;  // clock period in picoseconds (781.25 MHz)
   localparam int unsigned LinkMaxPlanes = 8;  // planes (ports) of a card
