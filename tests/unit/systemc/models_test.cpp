@@ -196,5 +196,3 @@ TEST_F(MemTest, PcieBandwidthIsShared) {
 
 }  // namespace
 }  // namespace ubl::systemc
-
-int sc_main(int, char**) { return 0; }

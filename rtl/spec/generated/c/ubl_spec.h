@@ -1,8 +1,24 @@
 /* Copyright 2026 The OpenUBL Authors */
 /* SPDX-License-Identifier: Apache-2.0 */
-/* generated from rtl/spec/host.yaml, rtl/spec/link.yaml, rtl/spec/nic.yaml by rtl/spec/gen/generate, do not edit */
+/* generated from rtl/spec/fabric.yaml, rtl/spec/host.yaml, rtl/spec/link.yaml, rtl/spec/nic.yaml by rtl/spec/gen/generate, do not edit */
 #ifndef UBL_SPEC_H_
 #define UBL_SPEC_H_
+
+/* ---- fabric ---- */
+#define UBL_FABRIC_PORT_BITS 7u
+#define UBL_FABRIC_LEN_BITS 7u
+#define UBL_FABRIC_SLOT_BITS 11u
+#define UBL_FABRIC_ERR_LSB 18u
+#define UBL_FABRIC_NO_VC 0x3u
+
+/* enum switch_err, 4 bits */
+#define UBL_SWITCH_ERR_NO_ROUTE 0x1u
+#define UBL_SWITCH_ERR_NO_SOP 0x2u
+#define UBL_SWITCH_ERR_SOP_IN_FRAME 0x3u
+#define UBL_SWITCH_ERR_OVERFLOW 0x4u
+#define UBL_SWITCH_ERR_LENGTH 0x5u
+#define UBL_SWITCH_ERR_VC 0x6u
+#define UBL_SWITCH_ERR_CREDIT 0x7u
 
 /* ---- host ---- */
 #define UBL_HOST_PCI_VENDOR 0x1d55u

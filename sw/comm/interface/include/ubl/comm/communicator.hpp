@@ -1,0 +1,95 @@
+// Copyright 2026 The OpenUBL Authors
+// SPDX-License-Identifier: Apache-2.0
+// Collectives over a group of cards. One Communicator per rank; every rank calls the same
+// collectives in the same order. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ubl/comm/bootstrap.hpp"
+#include "ubl/comm/hal/error.hpp"
+#include "ubl/comm/hal/fabric.hpp"
+#include "ubl/comm/protocol/engine.hpp"
+#include "ubl/comm/protocol/schedule.hpp"
+#include "ubl/comm/types.hpp"
+
+namespace ubl::driver {
+class Device;
+}
+
+namespace ubl::comm {
+
+struct CommConfig {
+  // Connections.
+  unsigned stripes = 0;      ///< queue pairs per peer; 0: one per plane of the card
+  unsigned sq_log2 = 6;      ///< log2 of send ring entries of a queue pair
+  unsigned cq_log2 = 12;     ///< log2 of completion queue entries
+  uint16_t window = 64;      ///< packets in flight of a queue pair
+  uint64_t memory_base = 0;  ///< card memory that collectives may use;
+  uint64_t memory_bytes = 0; ///< 0: all of the HBM
+  // Schedules; must be the same on all ranks.
+  uint64_t min_piece = 512;
+  uint64_t part_bytes = 256 << 10;
+  unsigned max_parts = 4;
+  // Waiting.
+  uint64_t timeout_ns = 20'000'000;
+  uint64_t error_check_ns = 2'000'000;
+};
+
+struct CommStats {
+  uint64_t calls = 0;        ///< collectives completed
+  uint64_t bytes = 0;        ///< count x element size, over all calls
+  uint64_t busy_ns = 0;      ///< inside collectives
+  protocol::EngineStats engine;
+};
+
+class Communicator {
+ public:
+  /// Sets up rank `rank` of `size` on `device`: exchanges connection data through `bootstrap` and
+  /// returns when all ranks are connected.
+  Communicator(unsigned rank, unsigned size, driver::Device& device, Bootstrap& bootstrap,
+               const CommConfig& config = {});
+
+  /// The same over an already connected fabric. `peers` as for protocol::Engine; the buffers of
+  /// collectives must lie in [config.memory_base, + config.memory_bytes). The caller sees to it that
+  /// all ranks have been constructed before any communicates.
+  Communicator(unsigned rank, unsigned size, std::unique_ptr<hal::Fabric> fabric,
+               std::vector<unsigned> peers, const CommConfig& config);
+
+  unsigned rank() const { return rank_; }
+  unsigned size() const { return size_; }
+
+  /// recv[i] on every rank = sum over all ranks of send[i], in the order written in
+  /// protocol::ring_all_reduce. Card addresses; send == recv is in place, other overlaps are
+  /// refused. Returns when recv is complete on this rank and send may be changed. Throws CommError;
+  /// after anything but kInvalidArgument and kNotSupported the communicator is unusable.
+  void all_reduce(uint64_t send, uint64_t recv, uint64_t count, DataType type = DataType::kFloat32,
+                  RedOp op = RedOp::kSum);
+
+  CommStats stats() const;
+  const std::string& failure() const { return failure_; }  ///< empty while usable
+
+  /// The ranks a rank of a ring talks to, itself included, ascending.
+  static std::vector<unsigned> ring_peers(unsigned rank, unsigned size);
+
+ private:
+  void check_buffer(const char* what, uint64_t addr, uint64_t bytes) const;
+  void check_config() const;
+  void run(protocol::Schedule schedule, uint64_t bytes);
+  void make_engine(std::vector<unsigned> peers);
+
+  unsigned rank_;
+  unsigned size_;
+  CommConfig config_;
+  std::unique_ptr<hal::Fabric> fabric_;
+  std::unique_ptr<protocol::Engine> engine_;
+  protocol::Limits limits_;
+  CommStats stats_;
+  std::string failure_;
+  ErrorKind failure_kind_ = ErrorKind::kInternal;
+};
+
+}  // namespace ubl::comm

@@ -1,0 +1,119 @@
+// Copyright 2026 The OpenUBL Authors
+// SPDX-License-Identifier: Apache-2.0
+#include "ubl/comm/communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ubl::comm {
+
+std::vector<unsigned> Communicator::ring_peers(unsigned rank, unsigned size) {
+  std::vector<unsigned> peers{rank, (rank + 1) % size, (rank + size - 1) % size};
+  std::sort(peers.begin(), peers.end());
+  peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+  return peers;
+}
+
+Communicator::Communicator(unsigned rank, unsigned size, std::unique_ptr<hal::Fabric> fabric,
+                           std::vector<unsigned> peers, const CommConfig& config)
+    : rank_(rank), size_(size), config_(config), fabric_(std::move(fabric)) {
+  check_config();
+  make_engine(std::move(peers));
+}
+
+void Communicator::check_config() const {
+  const auto refuse = [](const std::string& why) {
+    throw CommError(ErrorKind::kInvalidArgument, "communicator: " + why);
+  };
+  if (size_ == 0 || size_ > 65535) refuse(fmt::format("{} ranks, not in 1..65535", size_));
+  if (rank_ >= size_) refuse(fmt::format("rank {} is not in 0..{}", rank_, size_ - 1));
+  if (config_.max_parts == 0) refuse("max_parts is 0");
+  if (config_.part_bytes < 64) refuse("part_bytes is below 64");
+  if (config_.timeout_ns == 0) refuse("timeout_ns is 0");
+}
+
+void Communicator::make_engine(std::vector<unsigned> peers) {
+  protocol::EngineConfig ec;
+  ec.timeout_ns = config_.timeout_ns;
+  ec.error_check_ns = config_.error_check_ns;
+  limits_.stripes = fabric_->stripes();
+  limits_.min_piece = config_.min_piece;
+  limits_.part_bytes = config_.part_bytes;
+  limits_.max_parts = config_.max_parts;
+  engine_ = std::make_unique<protocol::Engine>(*fabric_, rank_, size_, std::move(peers), limits_,
+                                               ec);
+  limits_.receives = engine_->receive_limit();
+  engine_->open();
+}
+
+void Communicator::check_buffer(const char* what, uint64_t addr, uint64_t bytes) const {
+  if (addr % 4 != 0)
+    throw CommError(ErrorKind::kInvalidArgument,
+                    fmt::format("{} address {:#x} is not a multiple of 4", what, addr));
+  const uint64_t base = config_.memory_base;
+  const uint64_t length = config_.memory_bytes;
+  if (addr < base || addr - base > length || length - (addr - base) < bytes)
+    throw CommError(ErrorKind::kInvalidArgument,
+                    fmt::format("{} buffer [{:#x}, +{}) is not in the memory of the communicator "
+                                "[{:#x}, +{})",
+                                what, addr, bytes, base, length));
+}
+
+void Communicator::all_reduce(uint64_t send, uint64_t recv, uint64_t count, DataType type,
+                              RedOp op) {
+  if (size_of(type) == 0)
+    throw CommError(ErrorKind::kInvalidArgument,
+                    fmt::format("unknown data type {}", static_cast<int>(type)));
+  if (to_string(op)[0] == '?')
+    throw CommError(ErrorKind::kInvalidArgument,
+                    fmt::format("unknown operator {}", static_cast<int>(op)));
+  if (type != DataType::kFloat32 || op != RedOp::kSum)
+    throw CommError(ErrorKind::kNotSupported,
+                    fmt::format("all_reduce {} of {}: only sum of f32 is implemented",
+                                to_string(op), to_string(type)));
+  if (count > UINT64_MAX / 8)
+    throw CommError(ErrorKind::kInvalidArgument, fmt::format("count {} is too large", count));
+  const uint64_t bytes = count * size_of(type);
+  if (count > 0) {
+    check_buffer("send", send, bytes);
+    check_buffer("receive", recv, bytes);
+    if (send != recv && send < recv + bytes && recv < send + bytes)
+      throw CommError(ErrorKind::kInvalidArgument,
+                      fmt::format("send [{:#x}, +{}) and receive buffer at {:#x} overlap without "
+                                  "being the same",
+                                  send, bytes, recv));
+  }
+  run(protocol::ring_all_reduce(rank_, size_, send, recv, count, limits_), bytes);
+}
+
+void Communicator::run(protocol::Schedule schedule, uint64_t bytes) {
+  if (!failure_.empty())
+    throw CommError(failure_kind_, "the communicator failed earlier: " + failure_);
+  const uint64_t begin = fabric_->now_ns();
+  const auto failed = [&](ErrorKind kind, const std::string& message) {
+    failure_ = message;
+    failure_kind_ = kind;
+  };
+  try {
+    fabric_->charge_call();
+    engine_->run(std::move(schedule));
+  } catch (const CommError& e) {
+    failed(e.kind(), e.message());
+    throw;
+  } catch (const std::exception& e) {
+    failed(ErrorKind::kDeviceReported, e.what());
+    throw;
+  }
+  ++stats_.calls;
+  stats_.bytes += bytes;
+  stats_.busy_ns += fabric_->now_ns() - begin;
+}
+
+CommStats Communicator::stats() const {
+  CommStats s = stats_;
+  s.engine = engine_->stats();
+  return s;
+}
+
+}  // namespace ubl::comm

@@ -1,0 +1,78 @@
+// Copyright 2026 The OpenUBL Authors
+// SPDX-License-Identifier: Apache-2.0
+// Setting up a communicator over a card.
+#include <fmt/format.h>
+
+#include "ubl/comm/communicator.hpp"
+#include "ubl/comm/hal/endpoint.hpp"
+
+namespace ubl::comm {
+namespace {
+
+constexpr uint64_t kIdleNs = 1000;  // between two looks at the bootstrap
+
+}  // namespace
+
+Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
+                           Bootstrap& bootstrap, const CommConfig& config)
+    : rank_(rank), size_(size), config_(config) {
+  check_config();
+  if (bootstrap.size() != size)
+    throw CommError(ErrorKind::kInvalidArgument,
+                    fmt::format("communicator of {} ranks, bootstrap of {}", size,
+                                bootstrap.size()));
+  if (config_.memory_bytes == 0) {
+    config_.memory_base = 0;
+    config_.memory_bytes = device.transport().hbm_size();
+  }
+  hal::EndpointConfig ec;
+  ec.stripes = config_.stripes;
+  ec.sq_log2 = config_.sq_log2;
+  ec.cq_log2 = config_.cq_log2;
+  ec.window = config_.window;
+  auto endpoint = std::make_unique<hal::Endpoint>(device, rank, config_.memory_base,
+                                                  config_.memory_bytes, ec);
+
+  // Everybody tells, for each rank it will talk to, {rank, connection data}.
+  const std::vector<unsigned> peers = ring_peers(rank, size);
+  Bootstrap::Blob mine;
+  for (const unsigned p : peers) {
+    for (unsigned i = 0; i < 4; ++i) mine.push_back(static_cast<uint8_t>(p >> (8 * i)));
+    const std::vector<uint8_t> info = endpoint->prepare_peer(p).pack();
+    mine.insert(mine.end(), info.begin(), info.end());
+  }
+  driver::Transport& transport = device.transport();
+  const uint64_t begin = transport.now_ns();
+  const auto idle = [&] {
+    const uint64_t now = transport.now_ns();
+    // Setting up takes its time: every rank writes many registers.
+    if (now - begin > 10 * config_.timeout_ns)
+      throw CommError(ErrorKind::kTimeout,
+                      fmt::format("rank {} waits in the set-up of the communicator for rank {}",
+                                  rank_, bootstrap.missing(rank_)));
+    transport.wait(now + kIdleNs);
+  };
+  const std::vector<Bootstrap::Blob> all = bootstrap.all_gather(rank, std::move(mine), idle);
+
+  for (const unsigned p : peers) {
+    bool found = false;
+    for (size_t at = 0; at < all[p].size() && !found;) {
+      if (all[p].size() - at < 4) break;
+      uint32_t to = 0;
+      for (unsigned i = 0; i < 4; ++i) to |= uint32_t{all[p][at + i]} << (8 * i);
+      at += 4;
+      const hal::PeerInfo info = hal::PeerInfo::unpack(all[p], at);
+      if (to != rank) continue;
+      endpoint->connect_peer(p, info);
+      found = true;
+    }
+    if (!found)
+      throw CommError(ErrorKind::kProtocol,
+                      fmt::format("rank {} did not prepare a connection to rank {}", p, rank));
+  }
+  fabric_ = std::move(endpoint);
+  make_engine(peers);
+  bootstrap.all_gather(rank, {}, idle);  // nobody sends before all are connected
+}
+
+}  // namespace ubl::comm

@@ -1,0 +1,614 @@
+// Copyright 2026 The OpenUBL Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests of ubl_switch at Radix 4 and 16.
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+
+#include "Vubl_switch16Chk.h"
+#include "Vubl_switch4Chk.h"
+#include "switch_bench.hpp"
+
+namespace {
+
+using namespace fabric;
+
+using Bench4 = Bench<Vubl_switch4Chk, 4>;
+using Bench16 = Bench<Vubl_switch16Chk, 16>;
+
+constexpr int kReq = static_cast<int>(spec::Vc::kReq);
+constexpr int kRsp = static_cast<int>(spec::Vc::kRsp);
+constexpr int kBulk = static_cast<int>(spec::Vc::kBulk);
+constexpr int kMaxFlits = spec::kLinkMaxFrameFlits;
+
+// The seed of a random test: UBL_SEED or a fixed default, printed so that a failure can be rerun.
+uint64_t seed(uint64_t fallback) {
+  const char* text = std::getenv("UBL_SEED");
+  const uint64_t s = text ? std::strtoull(text, nullptr, 0) : fallback;
+  std::printf("seed: UBL_SEED=%llu\n", static_cast<unsigned long long>(s));
+  return s;
+}
+
+template <class B>
+void expect_clean(const B& b) {
+  for (const auto& f : b.failures) ADD_FAILURE() << f;
+  for (const auto& e : b.errors) {
+    ADD_FAILURE() << "cycle " << e.cycle << " port " << e.port << ": " << to_string(e.code);
+  }
+}
+template <class B>
+void expect_failures_empty(const B& b) {
+  for (const auto& f : b.failures) ADD_FAILURE() << f;
+}
+
+template <class B>
+class Switch : public testing::Test {};
+using Radices = testing::Types<Bench4, Bench16>;
+TYPED_TEST_SUITE(Switch, Radices);
+
+TYPED_TEST(Switch, EveryPairEveryVc) {
+  TypeParam b;
+  EXPECT_TRUE(b.dut->idle_o);
+  uint64_t id = 0;
+  for (int in = 0; in < b.kRadix; ++in) {
+    for (int out = 0; out < b.kRadix; ++out) {  // in == out: loopback
+      for (int vc = 0; vc < kVcs; ++vc) b.send(make_frame(in, out, vc, 200, ++id, b.rng));
+    }
+    ASSERT_TRUE(b.drain());
+  }
+  b.expect_home();
+  expect_clean(b);
+}
+
+TYPED_TEST(Switch, EveryLength) {
+  TypeParam b;
+  uint64_t id = 0;
+  for (int flits = 1; flits <= kMaxFlits; ++flits) {
+    for (int fill : {1, 3, 4, 5, 63, 64}) {
+      if (flits == 1 && fill < 38) continue;
+      const int in = static_cast<int>(b.rng() % b.kRadix);
+      const int out = static_cast<int>(b.rng() % b.kRadix);
+      b.send(make_frame(in, out, flits % kVcs, size_of(flits, fill), ++id, b.rng));
+    }
+  }
+  b.send(make_frame(0, 1, kBulk, 38, ++id, b.rng));  // the shortest: Ethernet, IP, FCS
+  ASSERT_TRUE(b.drain());
+  b.expect_home();
+  expect_clean(b);
+}
+
+// A frame received in cycle 0 leaves in cycle 4 when nothing is in its way.
+TYPED_TEST(Switch, FallThroughLatency) {
+  TypeParam b;
+  for (int flits : {1, 2, 66}) {
+    for (int vc = 0; vc < kVcs; ++vc) {
+      uint64_t first = 0;
+      b.on_frame = [&](int, const Frame&, uint64_t at) { first = at; };
+      const uint64_t sent = b.cycle();
+      b.send(make_frame(1, 2, vc, size_of(flits), 1, b.rng));
+      ASSERT_TRUE(b.drain());
+      // `first` counts the cycle in which the flit is on the output as sampled after the edge.
+      EXPECT_EQ(first - sent, 4u) << flits << " flits";
+    }
+  }
+  expect_clean(b);
+}
+
+// Cut-through: the head leaves long before the tail has arrived, bubbles pass through.
+TYPED_TEST(Switch, CutThroughWithBubbles) {
+  TypeParam b;
+  b.bubbles = 128;
+  uint64_t first = 0;
+  b.on_frame = [&](int, const Frame&, uint64_t at) { first = at; };
+  const uint64_t sent = b.cycle();
+  b.send(make_frame(0, 3, kBulk, size_of(66), 1, b.rng));
+  ASSERT_TRUE(b.drain());
+  EXPECT_LT(first - sent, 30u);
+  EXPECT_GT(b.cycle() - sent, 100u);
+  b.expect_home();
+  expect_clean(b);
+}
+
+TYPED_TEST(Switch, RoutesCanBeChangedAndReadBack) {
+  TypeParam b;
+  const auto read = [&](int node) {
+    b.dut->cfg_addr_i = node;
+    b.dut->eval();
+    return int(b.dut->cfg_rdata_o);
+  };
+  for (int n = 0; n < b.kRadix; ++n) EXPECT_EQ(read(n), n);
+  for (int n : {b.kRadix, 255, 1023, 1024, 65535}) EXPECT_EQ(read(n), 255) << n;
+  b.route(700, 2);
+  b.route(1, 3);
+  b.route(2, 255);
+  b.route(5000, 1);  // beyond the table: ignored, and the read-back says so
+  b.route(3, b.kRadix);  // no such port: no route
+  EXPECT_EQ(read(700), 2);
+  EXPECT_EQ(read(1), 3);
+  EXPECT_EQ(read(2), 255);
+  EXPECT_EQ(read(5000), 255);
+  EXPECT_EQ(read(3), 255);
+  Frame f = make_frame(0, 700, kBulk, 300, 1, b.rng);
+  f.out = 2;
+  b.send(f);
+  f = make_frame(0, 1, kBulk, 300, 2, b.rng);
+  f.out = 3;
+  b.send(f);
+  b.send(make_frame(0, 2, kBulk, 300, 3, b.rng), false);
+  b.send(make_frame(0, 3, kBulk, 300, 4, b.rng), false);
+  b.send(make_frame(0, 0, kBulk, 300, 5, b.rng));
+  ASSERT_TRUE(b.drain());
+  b.expect_home();
+  EXPECT_EQ(b.errors.size(), 2u);
+  expect_failures_empty(b);
+  b.reset();
+  EXPECT_EQ(read(1), 1);
+  EXPECT_EQ(read(700), 255);
+}
+
+// Frames that cannot be routed are dropped, reported once, and their credits come back.
+TYPED_TEST(Switch, NoRouteDrops) {
+  TypeParam b;
+  b.dut->plane_i = 3;
+  FrameOptions good;
+  good.plane = 3;
+  FrameOptions plane = good;
+  plane.plane = 2;
+  FrameOptions net = good;
+  net.net = 11;
+  FrameOptions type = good;
+  type.ether_type = 0x86dd;
+  uint64_t id = 0;
+  for (int flits : {1, 2, 66}) {
+    for (const auto& o : {plane, net, type}) {
+      b.send(make_frame(1, 2, kBulk, size_of(flits), ++id, b.rng, o), false);
+      b.send(make_frame(1, 2, kBulk, size_of(flits), ++id, b.rng, good));
+    }
+    b.send(make_frame(1, 900, kReq, size_of(flits), ++id, b.rng, good), false);
+    b.send(make_frame(1, 40000, kRsp, size_of(flits), ++id, b.rng, good), false);
+  }
+  ASSERT_TRUE(b.drain());
+  b.expect_home();
+  ASSERT_EQ(b.errors.size(), 15u);
+  for (const auto& e : b.errors) {
+    EXPECT_EQ(e.port, 1);
+    EXPECT_EQ(e.code, spec::SwitchErr::kNoRoute) << to_string(e.code);
+  }
+  expect_failures_empty(b);
+}
+
+// Flit k of a frame as the wire would carry it, changed by hand.
+Flit wire(const Frame& f, int k, bool sop, bool eop, int vc) {
+  Flit t = flit_of(f, k);
+  t.sop = sop;
+  t.eop = eop;
+  t.vc = vc;
+  if (!eop) t.empty = 0;
+  return t;
+}
+
+// Sends raw flits, then a good frame on every VC, and checks that only the expected codes were
+// reported, that the switch lives, and that no credit was lost.
+template <class B>
+void after_fault(B& b, const std::vector<spec::SwitchErr>& codes, int settle = 200) {
+  b.run(settle);
+  b.check_frames = true;
+  for (int in = 0; in < b.kRadix; ++in) {
+    for (int vc = 0; vc < kVcs; ++vc) {
+      for (int k = 0; k < 3; ++k) {
+        b.send(make_frame(in, (in + 1) % b.kRadix, vc, size_of(1 + 20 * k), 100 + vc, b.rng));
+      }
+    }
+  }
+  EXPECT_TRUE(b.drain());
+  b.expect_home();
+  std::vector<spec::SwitchErr> got;
+  for (const auto& e : b.errors) got.push_back(e.code);
+  EXPECT_EQ(got, codes);
+  expect_failures_empty(b);
+}
+
+TYPED_TEST(Switch, FlitWithoutSop) {
+  TypeParam b;
+  const Frame f = make_frame(0, 1, kBulk, size_of(3), 1, b.rng);
+  b.raw(0, wire(f, 1, false, false, kBulk));
+  b.raw(0, wire(f, 2, false, true, kReq));
+  after_fault(b, {spec::SwitchErr::kNoSop, spec::SwitchErr::kNoSop});
+}
+
+TYPED_TEST(Switch, SopWithinFrame) {
+  TypeParam b;
+  b.check_frames = false;
+  int frames = 0;
+  b.on_frame = [&](int out, const Frame& got, uint64_t) {
+    ++frames;
+    if (frames > 1) return;
+    EXPECT_EQ(out, 1);
+    EXPECT_EQ(got.bytes.size(), 3u * kFlitBytes);  // two good flits and the closing one
+    EXPECT_NE(crc32(got.bytes.data(), got.bytes.size()), 0x2144df1cu);
+  };
+  const Frame f = make_frame(0, 1, kBulk, size_of(10), 1, b.rng);
+  const Frame g = make_frame(0, 2, kReq, size_of(4), 2, b.rng);
+  b.raw(0, wire(f, 0, true, false, kBulk));
+  b.raw(0, wire(f, 1, false, false, kBulk));
+  for (int k = 0; k < 4; ++k) b.raw(0, flit_of(g, k));
+  after_fault(b, {spec::SwitchErr::kSopInFrame});
+  EXPECT_EQ(frames, 1 + 9 * b.kRadix);
+}
+
+TYPED_TEST(Switch, FrameShorterThanItsHeader) {
+  TypeParam b;
+  b.check_frames = false;
+  const Frame f = make_frame(0, 1, kBulk, size_of(10), 1, b.rng);
+  const Frame g = make_frame(0, 1, kBulk, size_of(2), 1, b.rng);
+  b.raw(0, wire(f, 0, true, true, kBulk));  // one flit instead of ten
+  for (int k = 0; k < 4; ++k) b.raw(0, wire(f, k, k == 0, k == 3, kReq));
+  b.raw(0, wire(g, 0, true, true, kRsp));
+  after_fault(b, {spec::SwitchErr::kLength, spec::SwitchErr::kLength, spec::SwitchErr::kLength});
+}
+
+TYPED_TEST(Switch, FrameLongerThanItsHeader) {
+  TypeParam b;
+  b.check_frames = false;
+  std::vector<std::size_t> sizes;
+  b.on_frame = [&](int, const Frame& got, uint64_t) { sizes.push_back(got.bytes.size()); };
+  const Frame f = make_frame(0, 1, kBulk, size_of(10), 1, b.rng);
+  const Frame g = make_frame(0, 1, kBulk, size_of(2), 1, b.rng);
+  const Frame h = make_frame(0, 1, kBulk, size_of(1), 1, b.rng);
+  for (int k = 0; k < 10; ++k) b.raw(0, k == 0 ? wire(g, 0, true, false, kBulk) : flit_of(f, k));
+  for (int k = 0; k < 10; ++k) b.raw(0, k == 0 ? wire(h, 0, true, false, kBulk) : flit_of(f, k));
+  after_fault(b, {spec::SwitchErr::kLength, spec::SwitchErr::kLength});
+  ASSERT_GE(sizes.size(), 2u);
+  EXPECT_EQ(sizes[0], 128u);
+  EXPECT_EQ(sizes[1], 64u);
+}
+
+TYPED_TEST(Switch, ImpossibleLength) {
+  TypeParam b;
+  Frame f = make_frame(0, 1, kBulk, size_of(67), 1, b.rng);  // one flit too long
+  for (int k = 0; k < 67; ++k) b.raw(0, flit_of(f, k));
+  f.bytes[16] = f.bytes[17] = 0xff;
+  for (int k = 0; k < 5; ++k) b.raw(0, wire(f, k, k == 0, k == 4, kReq));
+  after_fault(b, {spec::SwitchErr::kLength, spec::SwitchErr::kLength});
+}
+
+TYPED_TEST(Switch, BadVirtualChannel) {
+  TypeParam b;
+  b.check_frames = false;
+  const Frame f = make_frame(0, 1, kBulk, size_of(4), 1, b.rng);
+  for (int k = 0; k < 4; ++k) b.raw(0, wire(f, k, k == 0, k == 3, 3));  // dropped
+  for (int k = 0; k < 4; ++k) b.raw(0, wire(f, k, k == 0, k == 3, k == 2 ? kReq : kBulk));
+  for (int k = 0; k < 4; ++k) b.raw(0, wire(f, k, k == 0, k == 3, k == 2 ? 3 : kBulk));  // cut
+  for (int k = 0; k < 4; ++k) b.raw(0, wire(f, k, k == 0, k == 3, k == 3 ? 3 : kBulk));  // cut
+  after_fault(b, std::vector<spec::SwitchErr>(4, spec::SwitchErr::kVc));
+}
+
+// A sender that ignores credits: the excess is dropped and reported, what had credits arrives.
+TYPED_TEST(Switch, BufferOverflow) {
+  TypeParam b;
+  b.credit_delay = [](int, int) { return -1; };
+  b.check_frames = false;
+  // Fill the output's credits and then the input's buffer: 2 x 512 flits.
+  for (int k = 0; k < 64; ++k) b.send(make_frame(0, 1, kBulk, size_of(16), k, b.rng), false);
+  b.run(1100);
+  const Frame f = make_frame(0, 1, kBulk, size_of(5), 99, b.rng);
+  for (int k = 0; k < 5; ++k) b.raw(0, flit_of(f, k), false);
+  b.run(20);
+  // One credit away from full: a frame that is stored in part is cut.
+  b.release(1, kBulk, 16);
+  b.run(40);
+  const Frame g = make_frame(0, 1, kBulk, size_of(32), 98, b.rng);
+  for (int k = 0; k < 32; ++k) b.raw(0, flit_of(g, k), k < 16);
+  b.run(60);
+  EXPECT_EQ(b.errors.size(), 2u);
+  b.credit_delay = [](int, int) { return 0; };
+  b.release(1, kBulk);
+  after_fault(b, {spec::SwitchErr::kOverflow, spec::SwitchErr::kOverflow}, 1500);
+}
+
+TYPED_TEST(Switch, CreditOverflow) {
+  TypeParam b;
+  b.extra_credit(2, kBulk);
+  b.extra_credit(2, kReq);
+  b.run(2);
+  b.extra_credit(2, kRsp);
+  after_fault(b, std::vector<spec::SwitchErr>(2, spec::SwitchErr::kCredit));
+}
+
+// rsp before req before bulk at frame boundaries, whatever came first.
+TYPED_TEST(Switch, StrictPriority) {
+  TypeParam b;
+  b.credit_delay = [](int, int) { return -1; };
+  // Exhaust the credits of every VC of output 3.
+  uint64_t id = 0;
+  for (int vc = 0; vc < kVcs; ++vc) {
+    for (int k = 0; k < 8; ++k) b.send(make_frame(vc, 3, vc, size_of(64), ++id, b.rng));
+  }
+  ASSERT_TRUE(b.run_alive(1600));
+  std::vector<int> order;
+  b.on_frame = [&](int, const Frame& got, uint64_t) { order.push_back(got.vc); };
+  for (int k = 0; k < 4; ++k) {
+    b.send(make_frame(0, 3, kBulk, size_of(10), ++id, b.rng));
+    b.send(make_frame(1, 3, kReq, size_of(10), ++id, b.rng));
+    b.send(make_frame(2, 3, kRsp, size_of(10), ++id, b.rng));
+  }
+  b.run(100);
+  EXPECT_TRUE(order.empty());
+  b.credit_delay = [](int, int) { return 0; };
+  // Bulk gets its credits first: its first frame begins, then the others overtake.
+  b.release(3, kBulk);
+  b.run(12);
+  b.release(3, kReq);
+  b.release(3, kRsp);
+  ASSERT_TRUE(b.drain());
+  ASSERT_EQ(order.size(), 12u);
+  const std::size_t begun = std::find(order.begin(), order.end(), kRsp) - order.begin();
+  EXPECT_LE(begun, 3u);
+  for (std::size_t k = 0; k < begun; ++k) EXPECT_NE(order[k], kRsp);
+  for (std::size_t k = begun; k < begun + 4; ++k) EXPECT_EQ(order[k], kRsp) << k;
+  // Whatever of req is left comes before the rest of bulk.
+  EXPECT_TRUE(std::is_sorted(order.begin() + begun + 4, order.end(),
+                             [](int a, int c) { return a == kReq && c == kBulk; }));
+  b.expect_home();
+  expect_clean(b);
+}
+
+// A VC without credits stops neither the other VCs of its output nor other outputs.
+TYPED_TEST(Switch, BlockedVcBlocksNothingElse) {
+  TypeParam b;
+  b.credit_delay = [](int out, int vc) { return out == 1 && vc == kBulk ? -1 : 0; };
+  uint64_t id = 0;
+  for (int k = 0; k < 12; ++k) b.send(make_frame(0, 1, kBulk, size_of(64), ++id, b.rng));
+  ASSERT_TRUE(b.run_alive(900));
+  const int64_t stuck = b.outstanding;
+  EXPECT_EQ(stuck, 4);
+  for (int k = 0; k < 20; ++k) {
+    b.send(make_frame(0, 1, kReq, size_of(30), ++id, b.rng));
+    b.send(make_frame(0, 1, kRsp, size_of(2), ++id, b.rng));
+    b.send(make_frame(0, 2, kBulk, size_of(6), ++id, b.rng));
+  }
+  ASSERT_TRUE(b.run_alive(1200, 1000));
+  EXPECT_EQ(b.outstanding, stuck);
+  b.release(1, kBulk);
+  b.credit_delay = [](int, int) { return 0; };
+  ASSERT_TRUE(b.drain());
+  b.expect_home();
+  expect_clean(b);
+}
+
+// An output starts a frame exactly when its last credit arrives.
+TYPED_TEST(Switch, StartsWithExactCredits) {
+  TypeParam b;
+  b.credit_delay = [](int, int) { return -1; };
+  uint64_t id = 0;
+  for (int k = 0; k < 8; ++k) b.send(make_frame(0, 1, kBulk, size_of(64), ++id, b.rng));
+  ASSERT_TRUE(b.run_alive(600));
+  ASSERT_EQ(b.outstanding, 0);
+  for (int flits : {1, 2, 5, 66}) {
+    b.send(make_frame(0, 1, kBulk, size_of(flits), ++id, b.rng));
+    b.run(100);
+    b.release(1, kBulk, flits - 1);
+    b.run(100);
+    EXPECT_EQ(b.outstanding, 1) << flits;
+    b.release(1, kBulk, 1);
+    b.run(100);
+    EXPECT_EQ(b.outstanding, 0) << flits;
+  }
+  b.release(1, kBulk);
+  ASSERT_TRUE(b.drain());
+  b.expect_home();
+  expect_clean(b);
+}
+
+// --- Random ----------------------------------------------------------------------------------------
+
+int random_size(std::mt19937_64& rng) {
+  switch (rng() % 4) {
+    case 0: return 38 + static_cast<int>(rng() % 27);          // one flit
+    case 1: return 66;                                          // an acknowledgement
+    case 2: return size_of(2 + static_cast<int>(rng() % 8), 1 + static_cast<int>(rng() % 64));
+    default: return size_of(1 + static_cast<int>(rng() % 66), 38 + static_cast<int>(rng() % 27));
+  }
+}
+
+template <class B>
+void random_traffic(uint64_t s, int phases, int frames) {
+  B b(s);
+  uint64_t id = 0;
+  for (int phase = 0; phase < phases; ++phase) {
+    b.bubbles = std::array{0, 40, 200}[b.rng() % 3];
+    b.random_vc = b.rng() % 2;
+    const int hold = static_cast<int>(b.rng() % 4);
+    const int hot = static_cast<int>(b.rng() % b.kRadix);
+    const int hot_share = static_cast<int>(b.rng() % 3) * 100;
+    b.credit_delay = [&b, hold](int, int) -> int {
+      if (hold == 0) return 0;
+      if (hold == 1) return 430;
+      if (hold == 2) return static_cast<int>(b.rng() % 64);
+      return b.rng() % 8 == 0 ? -1 : static_cast<int>(b.rng() % 4);
+    };
+    for (int k = 0; k < frames; ++k) {
+      const int in = static_cast<int>(b.rng() % b.kRadix);
+      const int out = static_cast<int>(b.rng() & 255) < hot_share
+                          ? hot : static_cast<int>(b.rng() % b.kRadix);
+      b.send(make_frame(in, out, static_cast<int>(b.rng() % kVcs), random_size(b.rng), ++id, b.rng));
+    }
+    // Withheld credits are released in random portions.
+    for (int k = 0; hold == 3 && b.outstanding && k < 400; ++k) {
+      b.run(50);
+      const int out = static_cast<int>(b.rng() % b.kRadix);
+      b.release(out, static_cast<int>(b.rng() % kVcs), static_cast<int>(b.rng() % 200));
+    }
+    b.credit_delay = [](int, int) { return 0; };
+    for (int o = 0; o < b.kRadix; ++o) {
+      for (int v = 0; v < kVcs; ++v) b.release(o, v);
+    }
+    ASSERT_TRUE(b.drain()) << (b.failures.empty() ? "" : b.failures.back());
+    b.expect_home();
+    if (!b.failures.empty()) break;
+  }
+  std::printf("%llu frames in %llu cycles\n", static_cast<unsigned long long>(id),
+              static_cast<unsigned long long>(b.cycle()));
+  expect_clean(b);
+}
+
+TEST(SwitchRandom, Radix4) { random_traffic<Bench4>(seed(4), 12, 800); }
+TEST(SwitchRandom, Radix16) { random_traffic<Bench16>(seed(16), 6, 1500); }
+
+// Reset at any cycle: everything is forgotten, credits are whole, traffic flows again.
+TYPED_TEST(Switch, ResetInMidOperation) {
+  TypeParam b(seed(7));
+  uint64_t id = 0;
+  for (int round = 0; round < 15; ++round) {
+    for (int k = 0; k < 100; ++k) {
+      b.send(make_frame(static_cast<int>(b.rng() % b.kRadix), static_cast<int>(b.rng() % b.kRadix),
+                        static_cast<int>(b.rng() % kVcs), random_size(b.rng), ++id, b.rng));
+    }
+    b.credit_delay = [round](int, int) { return round % 2 ? -1 : 3; };
+    b.run(static_cast<int>(b.rng() % 700));
+    expect_clean(b);
+    b.reset();
+    EXPECT_TRUE(b.dut->idle_o);
+    b.credit_delay = [](int, int) { return 0; };
+    for (int k = 0; k < 100; ++k) {
+      b.send(make_frame(static_cast<int>(b.rng() % b.kRadix), static_cast<int>(b.rng() % b.kRadix),
+                        static_cast<int>(b.rng() % kVcs), random_size(b.rng), ++id, b.rng));
+    }
+    ASSERT_TRUE(b.drain());
+    b.expect_home();
+    expect_clean(b);
+  }
+}
+
+// --- Idle ------------------------------------------------------------------------------------------
+
+// While idle_o is high and no input arrives, nothing that can be seen changes.
+TYPED_TEST(Switch, IdleMeansNothingChanges) {
+  TypeParam b;
+  for (int k = 0; k < 40; ++k) {
+    b.send(make_frame(k % b.kRadix, (k * 3) % b.kRadix, k % kVcs, size_of(1 + k), k, b.rng));
+    for (int n = 0; n < 300; ++n) {
+      const bool idle = b.dut->idle_o;
+      const int64_t before = b.outstanding;
+      if (idle && n > 0) {
+        b.step();
+        // Only a new flit or credit may wake it.
+        if (b.dut->idle_o) EXPECT_EQ(before, b.outstanding);
+      } else {
+        b.step();
+      }
+    }
+    EXPECT_TRUE(b.dut->idle_o);
+    EXPECT_EQ(b.outstanding, 0);
+  }
+  expect_clean(b);
+}
+
+// --- Fairness and throughput -----------------------------------------------------------------------
+
+// Keeps every sender's queue filled by `next(in)` for `cycles`, then drains.
+template <class B>
+void saturate(B& b, int cycles, const std::function<Frame(int)>& next, int depth = 4) {
+  for (int c = 0; c < cycles; ++c) {
+    for (int in = 0; in < b.kRadix; ++in) {
+      while (b.backlog(in) < depth) b.send(next(in));
+    }
+    b.step();
+  }
+}
+
+// N:1 incast: every input gets 1/N of the output, which is never idle.
+TYPED_TEST(Switch, IncastIsFair) {
+  for (int flits : {1, 7, 66}) {
+    TypeParam b;
+    uint64_t id = 0;
+    saturate(b, 2000, [&](int in) { return make_frame(in, 2, kBulk, size_of(flits), ++id, b.rng); });
+    const auto before = b.flits_from_to;
+    const int cycles = 66 * b.kRadix * 10;
+    saturate(b, cycles, [&](int in) { return make_frame(in, 2, kBulk, size_of(flits), ++id, b.rng); });
+    double total = 0;
+    for (int in = 0; in < b.kRadix; ++in) total += b.flits_from_to[in][2] - before[in][2];
+    EXPECT_GE(total, cycles * 0.999) << flits;
+    for (int in = 0; in < b.kRadix; ++in) {
+      const double share = (b.flits_from_to[in][2] - before[in][2]) / total;
+      EXPECT_NEAR(share * b.kRadix, 1.0, 0.02) << "input " << in << ", " << flits << " flits";
+    }
+    EXPECT_TRUE(b.failures.empty());
+    expect_clean(b);
+  }
+}
+
+// Two inputs with traffic for the same two outputs, out of phase: none may be locked out.
+TYPED_TEST(Switch, BusyPairsDoNotLockOthersOut) {
+  TypeParam b;
+  uint64_t id = 0;
+  // Input 0 only to output 0; input 1 to outputs 0 and 1.
+  saturate(b, 40000, [&](int in) {
+    ++id;
+    if (in == 0) return make_frame(0, 0, kBulk, size_of(66), id, b.rng);
+    if (in == 1) return make_frame(1, static_cast<int>(id % 2), kBulk, size_of(50), id, b.rng);
+    return make_frame(in, in, kBulk, size_of(66), id, b.rng);
+  });
+  // Input 1 is limited by its own line: half of it, 0.5 of output 0, is its fair share.
+  EXPECT_GT(b.flits_from_to[1][0], 40000 * 0.30);
+  EXPECT_GT(b.flits_from_to[1][1], 40000 * 0.30);
+  EXPECT_GT(b.flits_from_to[0][0], 40000 * 0.45);
+  expect_clean(b);
+}
+
+template <class B>
+double throughput(B& b, int warm, int cycles, const std::function<Frame(int)>& next, int depth = 4) {
+  saturate(b, warm, next, depth);
+  const auto before = b.flits_out;
+  saturate(b, cycles, next, depth);
+  double flits = 0;
+  for (int o = 0; o < b.kRadix; ++o) flits += b.flits_out[o] - before[o];
+  return flits / (double(cycles) * b.kRadix);
+}
+
+// Permutations at full load, with the credit round trip of the real link.
+TYPED_TEST(Switch, PermutationAtLineRate) {
+  for (int flits : {1, 2, 5, 66}) {
+    for (int shift : {0, 1, 3}) {
+      TypeParam b;
+      b.credit_delay = [](int, int) { return 430; };
+      uint64_t id = 0;
+      const double rate = throughput(b, 1000, 3000, [&](int in) {
+        return make_frame(in, (in + shift) % b.kRadix, kBulk, size_of(flits), ++id, b.rng);
+      }, 8);
+      EXPECT_GE(rate, 0.99) << flits << " flits, shift " << shift;
+      std::printf("permutation +%d, %d flits: %.4f of line rate\n", shift, flits, rate);
+      expect_clean(b);
+    }
+  }
+}
+
+// Uniform random destinations at full load, simulated figures.
+template <class B>
+double uniform(int flits) {
+  B b(11);
+  uint64_t id = 0;
+  const double rate = throughput(b, 4000, 12000, [&](int in) {
+    return make_frame(in, static_cast<int>(b.rng() % b.kRadix), kBulk, size_of(flits), ++id, b.rng);
+  }, 2);
+  std::printf("uniform, radix %d, %d flits: %.4f of line rate\n", b.kRadix, flits, rate);
+  expect_clean(b);
+  return rate;
+}
+
+TEST(SwitchThroughput, UniformRadix4) {
+  EXPECT_GE(uniform<Bench4>(1), 0.85);
+  EXPECT_GE(uniform<Bench4>(5), 0.85);
+  EXPECT_GE(uniform<Bench4>(66), 0.85);
+}
+TEST(SwitchThroughput, UniformRadix16) {
+  EXPECT_GE(uniform<Bench16>(1), 0.85);
+  EXPECT_GE(uniform<Bench16>(5), 0.85);
+  EXPECT_GE(uniform<Bench16>(66), 0.85);
+}
+
+}  // namespace

@@ -1,0 +1,569 @@
+// Copyright 2026 The OpenUBL Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Schedules and their engine over a software fabric, all ranks in one thread.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ubl/comm/protocol/engine.hpp"
+#include "ubl/comm/protocol/schedule.hpp"
+#include "ubl/test/comm_mock.hpp"
+#include "ubl/test/seed.hpp"
+
+namespace ubl::comm::protocol {
+namespace {
+
+using hal::SendRequest;
+using test::MockConfig;
+using test::World;
+using testing::HasSubstr;
+
+std::vector<unsigned> neighbours(unsigned rank, unsigned n) {
+  const std::set<unsigned> s{rank, (rank + 1) % n, (rank + n - 1) % n};
+  return {s.begin(), s.end()};
+}
+
+struct Call {
+  uint64_t count = 0;
+  bool in_place = true;
+};
+
+/// All ranks of a group, each with its engine, advanced in seeded order.
+class Group {
+ public:
+  Group(const MockConfig& mc, Limits limits, EngineConfig ec = {})
+      : world(mc), rng(mc.seed ^ 0x5DEECE66D) {
+    limits.stripes = mc.stripes;
+    for (unsigned r = 0; r < mc.ranks; ++r) {
+      fabrics.push_back(world.fabric(r));
+      engines.push_back(std::make_unique<Engine>(*fabrics[r], r, mc.ranks,
+                                                 neighbours(r, mc.ranks), limits, ec));
+    }
+    limits.receives = engines[0]->receive_limit();
+    this->limits = limits;
+    for (auto& e : engines) e->open();
+  }
+
+  unsigned ranks() const { return world.config.ranks; }
+
+  /// Every rank runs its list of schedules, each at its own pace. False: stuck.
+  bool run(const std::vector<std::vector<Schedule>>& programs) {
+    std::vector<size_t> next(ranks(), 0);
+    unsigned quiet = 0;
+    while (true) {
+      bool all = true;
+      for (unsigned r = 0; r < ranks(); ++r)
+        all &= engines[r]->done() && next[r] == programs[r].size();
+      if (all) return true;
+      bool moved = false;
+      if (rng() % 2 == 0) {
+        moved = world.step();
+      } else {
+        const auto r = static_cast<unsigned>(rng() % ranks());
+        if (engines[r]->done() && next[r] < programs[r].size()) {
+          engines[r]->start(programs[r][next[r]++]);
+          moved = true;
+        }
+        moved |= engines[r]->progress();
+      }
+      quiet = moved ? 0 : quiet + 1;
+      if (quiet > 200 * (ranks() + 1)) return false;
+    }
+  }
+
+  std::string waiting() const {
+    std::string s;
+    for (auto& e : engines) s += e->waiting() + "\n";
+    return s;
+  }
+
+  World world;
+  std::mt19937_64 rng;
+  Limits limits;
+  std::vector<std::unique_ptr<World::Fabric>> fabrics;
+  std::vector<std::unique_ptr<Engine>> engines;
+};
+
+/// Runs the calls on a fresh group, all buffers at addresses of their own, and checks every byte.
+void check_all_reduce(const MockConfig& config, const Limits& limits,
+                      const std::vector<Call>& calls) {
+  MockConfig mc = config;
+  uint64_t need = 0;
+  for (const Call& c : calls) need += 2 * (c.count * 4 + 64);
+  mc.memory = need + 4096;
+  Group g(mc, limits);
+  const unsigned n = mc.ranks;
+  std::vector<std::vector<Schedule>> programs(n);
+  std::vector<uint64_t> at(n);
+  std::vector<std::vector<std::vector<uint32_t>>> inputs;            // call, rank
+  std::vector<std::vector<std::pair<uint64_t, uint64_t>>> buffers;  // call, rank: send, recv
+  for (unsigned r = 0; r < n; ++r) at[r] = mc.base + 4 * (g.rng() % 512);
+  for (const Call& c : calls) {
+    inputs.emplace_back();
+    buffers.emplace_back();
+    for (unsigned r = 0; r < n; ++r) {
+      inputs.back().push_back(test::random_floats(g.rng, c.count));
+      const uint64_t send = at[r];
+      const uint64_t recv = c.in_place ? send : send + c.count * 4 + 16;
+      at[r] = recv + c.count * 4 + 16;
+      g.world.write(r, send, inputs.back()[r]);
+      buffers.back().emplace_back(send, recv);
+      programs[r].push_back(ring_all_reduce(r, n, send, recv, c.count, g.limits));
+    }
+  }
+  const bool finished = g.run(programs);
+  ASSERT_TRUE(finished) << g.waiting();
+  EXPECT_THAT(g.world.violations, testing::IsEmpty());
+  for (size_t k = 0; k < calls.size(); ++k) {
+    const std::vector<uint32_t> want = test::ring_expected(inputs[k]);
+    for (unsigned r = 0; r < n; ++r) {
+      const auto [send, recv] = buffers[k][r];
+      ASSERT_EQ(g.world.read(r, recv, calls[k].count), want)
+          << "call " << k << " of " << calls[k].count << ", rank " << r;
+      if (!calls[k].in_place) {
+        ASSERT_EQ(g.world.read(r, send, calls[k].count), inputs[k][r]);
+      }
+      const uint64_t end = recv + calls[k].count * 4;
+      ASSERT_EQ(g.world.read(r, end, 4), std::vector<uint32_t>(4, 0xA5A5A5A5)) << "after the end";
+    }
+  }
+}
+
+std::vector<uint64_t> odd_counts(unsigned n) {
+  return {0, 1, 2, 3, n - 1, n, n + 1, 1000, 1237};
+}
+
+class AllReduce : public testing::TestWithParam<std::tuple<unsigned, unsigned>> {};
+
+TEST_P(AllReduce, AnyCountInPlaceOrNot) {
+  const auto [ranks, stripes] = GetParam();
+  for (const bool in_place : {true, false})
+    for (const uint64_t count : odd_counts(ranks)) {
+      SCOPED_TRACE(testing::Message() << "count " << count << " in place " << in_place);
+      MockConfig mc;
+      mc.ranks = ranks;
+      mc.stripes = stripes;
+      mc.seed = test::seed() * 1000 + count;
+      Limits limits;
+      limits.min_piece = 64;
+      check_all_reduce(mc, limits, {{count, in_place}});
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, AllReduce,
+                         testing::Combine(testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 16),
+                                          testing::Values(1, 8)));
+
+// Ranks run ahead of each other through many calls; events between lanes come in any order.
+TEST(AllReduceSequence, ManyCallsBackToBack) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    auto rng = test::rng(seed);
+    MockConfig mc;
+    mc.ranks = 1 + static_cast<unsigned>(rng() % 6);
+    mc.stripes = 1 + static_cast<unsigned>(rng() % 4);
+    mc.ring = 4u << rng() % 3;
+    mc.cq = 512;
+    mc.seed = seed;
+    Limits limits;
+    limits.min_piece = 64 << rng() % 3;
+    limits.part_bytes = 64 << rng() % 5;
+    limits.max_parts = 1 + static_cast<unsigned>(rng() % 5);
+    std::vector<Call> calls;
+    for (int k = 0; k < 12; ++k) calls.push_back({rng() % 500, rng() % 2 == 0});
+    check_all_reduce(mc, limits, calls);
+  }
+}
+
+// The handshake repeats the address only when it changes; receives are posted ahead.
+TEST(AllReduceSequence, RepeatedCallsAreLean) {
+  MockConfig mc;
+  mc.ranks = 4;
+  mc.stripes = 2;
+  mc.cq = 4096;
+  Group g(mc, {});
+  std::vector<std::vector<Schedule>> programs(mc.ranks);
+  constexpr int kCalls = 50;
+  for (unsigned r = 0; r < mc.ranks; ++r)
+    for (int k = 0; k < kCalls; ++k)
+      programs[r].push_back(ring_all_reduce(r, mc.ranks, 0x1000, 0x1000, 64, g.limits));
+  ASSERT_TRUE(g.run(programs)) << g.waiting();
+  EXPECT_THAT(g.world.violations, testing::IsEmpty());
+  for (auto& e : g.engines) {
+    EXPECT_EQ(e->stats().handshake_words, kCalls + 1u);
+    EXPECT_EQ(e->stats().schedules, static_cast<unsigned>(kCalls));
+    EXPECT_EQ(e->sequence(), kCalls);
+  }
+  EXPECT_LT(g.world.receive_doorbells, mc.ranks * kCalls / 2u);
+}
+
+TEST(AllReduceSequence, AddressesBeyond16GiBAndSequenceWrap) {
+  MockConfig mc;
+  mc.ranks = 2;
+  mc.base = (uint64_t{5} << 34) + 4;
+  Group g(mc, {});
+  std::vector<std::vector<Schedule>> programs(2);
+  std::vector<std::vector<uint32_t>> in;
+  for (unsigned r = 0; r < 2; ++r) {
+    for (int k = 0; k < 0xFFFE; ++k) programs[r].push_back(ring_all_reduce(r, 2, 0, 0, 0, {}));
+    for (int k = 0; k < 4; ++k)
+      programs[r].push_back(ring_all_reduce(r, 2, mc.base + 64 * r, mc.base + 64 * r, 5, g.limits));
+    in.push_back(test::random_floats(g.rng, 5));
+    g.world.write(r, mc.base + 64 * r, in[r]);
+  }
+  ASSERT_TRUE(g.run(programs)) << g.waiting();
+  EXPECT_EQ(g.engines[0]->sequence(), 2);
+  std::vector<uint32_t> want = test::ring_expected(in);
+  for (int k = 1; k < 4; ++k) want = test::ring_expected({want, want});
+  EXPECT_EQ(g.world.read(0, mc.base, 5), want);
+  EXPECT_EQ(g.world.read(1, mc.base + 64, 5), want);
+}
+
+// Long handshakes whose acknowledgements lag behind, in a ring with room for one of them.
+TEST(AllReduceSequence, HandshakesWaitForRingSpace) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    MockConfig mc;
+    mc.ranks = 3;
+    mc.ring = 4;
+    mc.seed = seed;
+    mc.base = uint64_t{1} << 40;
+    Group g(mc, {});
+    std::vector<std::vector<Schedule>> programs(3);
+    for (unsigned r = 0; r < 3; ++r)
+      for (unsigned k = 0; k < 30; ++k)
+        programs[r].push_back(ring_all_reduce(r, 3, mc.base + 64 * (k % 2), mc.base + 64 * (k % 2),
+                                              3, g.limits));
+    ASSERT_TRUE(g.run(programs)) << g.waiting();
+    ASSERT_THAT(g.world.violations, testing::IsEmpty());
+  }
+}
+
+// Any step may be waited for, not only the last one on its lane.
+TEST(Schedules, StepsMayWaitForCopiesAndSends) {
+  MockConfig mc;
+  mc.ranks = 2;
+  mc.ring = 64;
+  Group g(mc, {});
+  const uint64_t a = mc.base, b = a + 256, c = b + 256;
+  std::vector<std::vector<Schedule>> programs(2);
+  Step copy;
+  copy.bytes = 256;
+  copy.local = a;
+  copy.target = b;
+  Step again = copy;  // of the copy
+  again.local = b;
+  again.target = c;
+  again.after = {0};
+  Step send;
+  send.kind = Step::Kind::kSend;
+  send.peer = 1;
+  send.bytes = 256;
+  send.local = c;
+  send.after = {1};
+  Step last = send;
+  last.tag = 1;
+  last.local = a;
+  last.target = 256;
+  last.after = {2};
+  programs[0].resize(1);
+  programs[0][0].steps = {copy, again, send, last};
+  Step receive = send;
+  receive.kind = Step::Kind::kReceive;
+  receive.peer = 0;
+  receive.after.clear();
+  Step receive_last = receive;
+  receive_last.tag = 1;
+  programs[1].resize(1);
+  programs[1][0].window = b;
+  programs[1][0].steps = {receive, receive_last};
+  const auto data = test::random_floats(g.rng, 64);
+  g.world.write(0, a, data);
+  ASSERT_TRUE(g.run(programs)) << g.waiting();
+  EXPECT_EQ(g.world.read(1, b, 64), data);
+  EXPECT_EQ(g.world.read(1, c, 64), data);
+  EXPECT_EQ(g.engines[0]->stats().bytes_copied, 512u);
+  EXPECT_EQ(g.engines[0]->stats().bytes_sent, 512u);
+}
+
+TEST(AllReduceSequence, ShortMessagesUseAllStripes) {
+  MockConfig mc;
+  mc.ranks = 4;
+  mc.stripes = 8;
+  Group g(mc, {});
+  std::vector<std::vector<Schedule>> programs(4);
+  for (unsigned r = 0; r < 4; ++r)
+    for (int k = 0; k < 8; ++k)
+      programs[r].push_back(ring_all_reduce(r, 4, mc.base, mc.base, 4 * 16, g.limits));
+  ASSERT_TRUE(g.run(programs)) << g.waiting();
+  for (unsigned s = 0; s < 6; ++s) EXPECT_EQ((g.world.bytes_by_stripe[{0, s}]), 8 * 64u);
+}
+
+TEST(AllReduceSequence, StripesCarryTheSame) {
+  MockConfig mc;
+  mc.ranks = 4;
+  mc.stripes = 8;
+  mc.mtu = 4096;
+  mc.memory = 1 << 20;
+  Group g(mc, {});
+  std::vector<std::vector<Schedule>> programs(4);
+  for (unsigned r = 0; r < 4; ++r)
+    programs[r].push_back(ring_all_reduce(r, 4, mc.base, mc.base, 200'003, g.limits));
+  ASSERT_TRUE(g.run(programs)) << g.waiting();
+  for (unsigned r = 0; r < 4; ++r) {
+    uint64_t least = UINT64_MAX, most = 0;
+    for (unsigned s = 0; s < 8; ++s) {
+      least = std::min(least, g.world.bytes_by_stripe[{r, s}]);
+      most = std::max(most, g.world.bytes_by_stripe[{r, s}]);
+    }
+    EXPECT_LT(static_cast<double>(most - least), 0.02 * static_cast<double>(most));
+  }
+}
+
+/// Runs one call; the rank whose code finds an error ends with it.
+struct Failure {
+  unsigned rank;
+  ErrorKind kind;
+  std::string message;
+};
+std::optional<Failure> first_failure(Group& g, const std::vector<std::vector<Schedule>>& programs) {
+  for (unsigned r = 0; r < g.ranks(); ++r) g.engines[r]->start(programs[r][0]);
+  for (int i = 0; i < 20000; ++i) {
+    g.world.step();
+    const auto r = static_cast<unsigned>(g.rng() % g.ranks());
+    try {
+      g.engines[r]->progress();
+    } catch (const CommError& e) {
+      return Failure{r, e.kind(), e.message()};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::vector<Schedule>> same_call(const Group& g, uint64_t count) {
+  std::vector<std::vector<Schedule>> p(g.ranks());
+  for (unsigned r = 0; r < g.ranks(); ++r)
+    p[r].push_back(ring_all_reduce(r, g.ranks(), 0x1000, 0x1000, count, g.limits));
+  return p;
+}
+
+TEST(Errors, AFailedCompletionReachesTheCaller) {
+  MockConfig mc;
+  mc.ranks = 4;
+  Group g(mc, {});
+  g.world.inject = [](unsigned from, const SendRequest& r) {
+    return from == 2 && r.op == SendRequest::Op::kReduceAddF32 ? World::Fate::kFail
+                                                               : World::Fate::kDeliver;
+  };
+  const auto f = first_failure(g, same_call(g, 100));
+  ASSERT_TRUE(f.has_value());
+  EXPECT_EQ(f->rank, 2u);
+  EXPECT_EQ(f->kind, ErrorKind::kDeviceReported);
+  EXPECT_THAT(f->message, HasSubstr("to rank 3 failed: timeout"));
+}
+
+TEST(Errors, AWrongImmediateIsFound) {
+  MockConfig mc;
+  mc.ranks = 3;
+  Group g(mc, {});
+  g.world.inject = [](unsigned from, const SendRequest& r) {
+    return from == 0 && r.imm == 0x00010002 ? World::Fate::kWrongImm : World::Fate::kDeliver;
+  };
+  const auto f = first_failure(g, same_call(g, 100));
+  ASSERT_TRUE(f.has_value());
+  EXPECT_EQ(f->kind, ErrorKind::kProtocol);
+  EXPECT_THAT(f->message, HasSubstr("rank 1, from rank 0 stripe 0"));
+  EXPECT_THAT(f->message, HasSubstr("0x00010003 arrived, expected 0x00010002"));
+}
+
+TEST(Errors, RanksThatDisagreeOnTheCount) {
+  MockConfig mc;
+  mc.ranks = 2;
+  Group g(mc, {});
+  std::vector<std::vector<Schedule>> p(2);
+  for (unsigned r = 0; r < 2; ++r)
+    p[r].push_back(ring_all_reduce(r, 2, 0x1000, 0x1000, 100 + 10 * r, g.limits));
+  const auto f = first_failure(g, p);
+  ASSERT_TRUE(f.has_value());
+  EXPECT_EQ(f->kind, ErrorKind::kProtocol);
+  EXPECT_THAT(f->message, HasSubstr("do the ranks agree on the count?"));
+}
+
+TEST(Errors, RanksAtDifferentCollectives) {
+  MockConfig mc;
+  mc.ranks = 2;
+  Group g(mc, {});
+  g.engines[0]->start(ring_all_reduce(0, 2, 0x1000, 0x1000, 0, g.limits));
+  ASSERT_TRUE(g.engines[0]->done());
+  const auto f = first_failure(g, same_call(g, 10));
+  ASSERT_TRUE(f.has_value());
+  EXPECT_EQ(f->kind, ErrorKind::kProtocol);
+  EXPECT_THAT(f->message, HasSubstr("ranks call different collectives"));
+}
+
+/// Rank 0 runs blocking, the others in between.
+std::optional<Failure> run_blocking(Group& g, uint64_t count) {
+  for (unsigned r = 1; r < g.ranks(); ++r) g.engines[r]->start(same_call(g, count)[r][0]);
+  g.fabrics[0]->on_wait = [&](uint64_t deadline) {
+    bool moved = g.world.step();
+    for (unsigned r = 1; r < g.ranks(); ++r) moved |= g.engines[r]->progress();
+    if (!moved) g.world.now = std::max(g.world.now, deadline);
+  };
+  try {
+    g.engines[0]->run(same_call(g, count)[0][0]);
+  } catch (const CommError& e) {
+    return Failure{0, e.kind(), e.message()};
+  }
+  return std::nullopt;
+}
+
+TEST(Errors, NoProgressNamesWhoWaitsForWhom) {
+  MockConfig mc;
+  mc.ranks = 4;
+  mc.stripes = 2;
+  Group g(mc, {});
+  // Rank 3's second reduce-scatter step never arrives at rank 0 on stripe 1.
+  g.world.inject = [](unsigned from, const SendRequest& r) {
+    return from == 3 && r.stripe == 1 && r.imm == 0x00010001 ? World::Fate::kLose
+                                                             : World::Fate::kDeliver;
+  };
+  const auto f = run_blocking(g, 4000);
+  ASSERT_TRUE(f.has_value());
+  EXPECT_EQ(f->kind, ErrorKind::kTimeout);
+  EXPECT_THAT(f->message, HasSubstr("rank 0: nothing moved for 20000000 ns"));
+  EXPECT_THAT(f->message, HasSubstr("rank 0 of 4 in collective 1 (all_reduce of 4000 f32)"));
+  EXPECT_THAT(f->message,
+              HasSubstr("rank 3, stripe 1 (mock lane 3.1): immediate 0x00010001, reduce-scatter "
+                        "step 1 part 0 (receive of 4000 bytes)"));
+  // The others' reports lead to the same place.
+  EXPECT_THAT(g.engines[1]->waiting(), HasSubstr("rank 0, stripe 0 (mock lane 0.0): immediate"));
+  EXPECT_THAT(g.engines[3]->waiting(), HasSubstr("acknowledgement of request"));
+}
+
+TEST(Errors, ARankThatDoesNotCallIsNamed) {
+  MockConfig mc;
+  mc.ranks = 2;
+  Group g(mc, {});
+  g.fabrics[0]->on_wait = [&](uint64_t deadline) {
+    if (!g.world.step()) g.world.now = std::max(g.world.now, deadline);
+  };
+  try {
+    g.engines[0]->run(same_call(g, 10)[0][0]);
+    FAIL() << "finished alone";
+  } catch (const CommError& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::kTimeout);
+    EXPECT_THAT(e.message(), HasSubstr("rank 1 to open its window"));
+  }
+}
+
+TEST(Errors, TheErrorLogIsReadWhenNothingMoves) {
+  MockConfig mc;
+  mc.ranks = 3;
+  Group g(mc, {});
+  g.world.logs[0] = {"card 0: icrc on plane 0, QP 3, PSN 17"};
+  g.world.inject = [](unsigned from, const SendRequest& r) {
+    return from == 2 && r.imm == 0x00010000 ? World::Fate::kLose : World::Fate::kDeliver;
+  };
+  const auto f = run_blocking(g, 50);
+  ASSERT_TRUE(f.has_value());
+  EXPECT_EQ(f->kind, ErrorKind::kDeviceReported);
+  EXPECT_THAT(f->message, HasSubstr("icrc on plane 0, QP 3, PSN 17"));
+  EXPECT_THAT(f->message, HasSubstr("rank 2, stripe 0"));
+  EXPECT_LT(g.world.now, 3'000'000u);
+}
+
+TEST(Errors, SchedulesThatDoNotFit) {
+  EXPECT_THROW(ring_all_reduce(3, 3, 0, 0, 1, {}), CommError);
+  Limits small;
+  small.receives = 5;
+  try {
+    ring_all_reduce(0, 4, 0, 0, 100, small);
+    FAIL();
+  } catch (const CommError& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::kInvalidArgument);
+    EXPECT_THAT(e.message(), HasSubstr("more than 5 receives"));
+  }
+  MockConfig mc;
+  mc.ranks = 2;
+  Group g(mc, {});
+  Schedule s;
+  s.steps.resize(1);
+  s.steps[0].kind = Step::Kind::kSend;
+  s.steps[0].peer = 1;
+  EXPECT_THROW(g.engines[0]->start(s), CommError);  // zero bytes
+}
+
+TEST(Schedules, RingOf128CardsFitsTheCompletionQueue) {
+  MockConfig mc;
+  mc.ranks = 128;
+  mc.stripes = 8;
+  mc.cq = 4096;
+  mc.memory = 64;
+  Group g(mc, {});
+  for (const uint64_t count : {uint64_t{1}, uint64_t{128}, uint64_t{100'000'000}})
+    for (const unsigned r : {0u, 1u, 64u, 127u}) {
+      const Schedule s = ring_all_reduce(r, 128, 0x1000, 0x1000, count, g.limits);
+      uint64_t receives = 0;
+      for (const Step& t : s.steps)
+        if (t.kind == Step::Kind::kReceive) receives += cut(t.bytes, t.tag, g.limits).size();
+      EXPECT_LE(receives, g.limits.receives);
+      if (count == 1) {
+        EXPECT_LE(s.steps.size(), 512u);
+      }
+    }
+}
+
+TEST(Schedules, ChunksCoverEverythingOnce) {
+  for (const unsigned n : {1u, 2u, 3u, 7u, 16u})
+    for (const uint64_t count : {0u, 1u, 2u, 15u, 16u, 17u, 1000u}) {
+      EXPECT_EQ(chunk_begin(count, n, 0), 0u);
+      EXPECT_EQ(chunk_begin(count, n, n), count);
+      for (unsigned c = 0; c < n; ++c) {
+        const uint64_t size = chunk_begin(count, n, c + 1) - chunk_begin(count, n, c);
+        EXPECT_EQ(size, count / n + (c < count % n ? 1 : 0));
+      }
+    }
+}
+
+TEST(Schedules, PiecesAreEvenAlignedAndOnDifferentStripes) {
+  auto rng = test::rng(7);
+  for (int i = 0; i < 2000; ++i) {
+    Limits l;
+    l.stripes = 1 + static_cast<unsigned>(rng() % 9);
+    l.min_piece = 1 + rng() % 1000;
+    const uint64_t bytes = 1 + rng() % 100'000;
+    const auto tag = static_cast<uint16_t>(rng());
+    const std::vector<Piece> pieces = cut(bytes, tag, l);
+    ASSERT_FALSE(pieces.empty());
+    std::set<unsigned> stripes;
+    uint64_t at = 0, least = UINT64_MAX, most = 0;
+    for (const Piece& p : pieces) {
+      EXPECT_EQ(p.offset, at);
+      EXPECT_EQ(p.offset % 64, 0u);
+      EXPECT_GT(p.bytes, 0u);
+      EXPECT_LT(p.stripe, l.stripes);
+      EXPECT_TRUE(stripes.insert(p.stripe).second);
+      at += p.bytes;
+      least = std::min(least, p.bytes);
+      most = std::max(most, p.bytes);
+    }
+    EXPECT_EQ(at, bytes);
+    EXPECT_LT(most - least, 128u);
+    if (pieces.size() > 1) {
+      EXPECT_GE(bytes / pieces.size(), l.min_piece);
+    }
+  }
+}
+
+TEST(Schedules, BigStepsAreCutBelowTheLargestRequest) {
+  Limits l;
+  l.part_bytes = UINT64_MAX;
+  const Schedule s = ring_all_reduce(0, 2, 0x1000, uint64_t{1} << 40, uint64_t{3} << 30, l);
+  EXPECT_EQ(s.steps[0].kind, Step::Kind::kCopy);
+  for (const Step& t : s.steps) EXPECT_LE(t.bytes, uint64_t{1} << 30);
+}
+
+}  // namespace
+}  // namespace ubl::comm::protocol
