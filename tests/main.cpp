@@ -6,8 +6,8 @@
 
 #include "ubl/test/seed.hpp"
 
-// SystemC's library refers to it; tests call sc_start themselves.
-extern "C" int sc_main(int, char**) { return 0; }
+// SystemC's library refers to it; tests call sc_start themselves. Weak: a test may have its own.
+extern "C" __attribute__((weak)) int sc_main(int, char**) { return 0; }
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
