@@ -36,8 +36,7 @@ class Group {
             baton.yield(rank);
             if (!moved_) world.now = std::max(world.now, deadline);
           };
-          Communicator comm(rank, n, std::move(fabric), Communicator::ring_peers(rank, n),
-                            config_);
+          Communicator comm(rank, n, std::move(fabric), Communicator::ring_peers(rank, n), config_);
           bootstrap.all_gather(rank, {}, [&] { baton.yield(rank); });
           body(rank, comm);
           // A communicator lives until nobody sends to it any more.
@@ -208,8 +207,8 @@ TEST(LocalBootstrap, RoundsDoNotMix) {
       kRanks,
       [&](unsigned rank) {
         for (uint8_t round = 0; round < 20; ++round) {
-          const auto all = b.all_gather(rank, {static_cast<uint8_t>(rank), round},
-                                        [&] { baton.yield(rank); });
+          const auto all =
+              b.all_gather(rank, {static_cast<uint8_t>(rank), round}, [&] { baton.yield(rank); });
           ASSERT_EQ(all.size(), kRanks);
           for (uint8_t r = 0; r < kRanks; ++r) EXPECT_EQ(all[r], (Bootstrap::Blob{r, round}));
         }

@@ -80,11 +80,11 @@ TEST(Digits, BadFilesAreRefusedWithTheLine) {
   EXPECT_EQ(parse_error(line() + "\n" + line()), "d.csv:2: empty line");
   EXPECT_EQ(parse_error(""), "d.csv:1: no data");
   EXPECT_THAT(parse_error(line() + line().substr(0, 100)), HasSubstr("d.csv:2: "));
-  EXPECT_THAT(parse_error(line().substr(0, line().size() - 1)), HasSubstr("d.csv:1: the last line"));
+  EXPECT_THAT(parse_error(line().substr(0, line().size() - 1)),
+              HasSubstr("d.csv:1: the last line"));
   EXPECT_EQ(parse_error(line() + line(), 3),
             "d.csv:2: ends after 2 lines, expected 3: file truncated?");
-  EXPECT_EQ(parse_error(line() + line() + line(), 2),
-            "d.csv:3: more than the expected 2 lines");
+  EXPECT_EQ(parse_error(line() + line() + line(), 2), "d.csv:3: more than the expected 2 lines");
 }
 
 // Whatever is cut off the end of the file is noticed.
@@ -236,8 +236,7 @@ TEST(RingSum, OrderAndChunks) {
   EXPECT_EQ(ring_chunk_begin(10, 4, 4), 10u);
   EXPECT_EQ(ring_chunk_begin(2, 4, 3), 2u);
   // 2^24 + 1 + 1: the order decides. Chunk 0 adds ranks 0 1 2, chunk 1: 1 2 0, chunk 2: 2 0 1.
-  const std::vector<std::vector<float>> x{
-      {16777216, 16777216, 16777216}, {1, 1, 1}, {1, 1, 1}};
+  const std::vector<std::vector<float>> x{{16777216, 16777216, 16777216}, {1, 1, 1}, {1, 1, 1}};
   const std::vector<float> sum = ring_sum(x, &numerics::add_f32);
   EXPECT_EQ(sum, (std::vector<float>{16777216, 16777218, 16777216}));
 }
@@ -290,7 +289,7 @@ TEST(Training, Deterministic) {
 /// Runs all ranks over the mock fabric with the real collectives; `spoil` may change what a rank
 /// contributes or receives.
 struct Spoil {
-  std::function<void(unsigned rank, unsigned call, float* v)> before, after;
+  std::function<void(unsigned rank, unsigned call, float*v)> before, after;
 };
 std::vector<RunResult> distributed(const Config& c, unsigned stripes, const Spoil& spoil = {}) {
   test::MockConfig mc;
@@ -326,7 +325,10 @@ std::vector<RunResult> distributed(const Config& c, unsigned stripes, const Spoi
         };
         results[rank] = run_rank(digits(), c, rank, reduce);
       },
-      [&] { while (world.rng() % 8 != 0 && world.step()) {} });
+      [&] {
+        while (world.rng() % 8 != 0 && world.step()) {
+        }
+      });
   for (const auto& t : thrown) EXPECT_EQ(t, nullptr);
   EXPECT_THAT(world.violations, testing::IsEmpty());
   return results;

@@ -240,9 +240,9 @@ std::optional<Completion> Endpoint::poll() {
   if (!got) return std::nullopt;
   const spec::Cqe& cqe = *got;
   if (cqe.qpn >= by_qpn_.size() || by_qpn_[cqe.qpn] == nullptr)
-    throw CommError(ErrorKind::kDeviceReported,
-                    fmt::format("rank {}: completion for QP {}, which does not exist", rank_,
-                                cqe.qpn));
+    throw CommError(
+        ErrorKind::kDeviceReported,
+        fmt::format("rank {}: completion for QP {}, which does not exist", rank_, cqe.qpn));
   Lane& l = *by_qpn_[cqe.qpn];
   if (cqe.status != static_cast<uint8_t>(spec::CqeStatus::kOk)) fail(l, cqe);
   const auto lost = [&](const char* what, uint64_t want) {
@@ -274,11 +274,11 @@ std::optional<Completion> Endpoint::poll() {
 }
 
 void Endpoint::fail(const Lane& l, const spec::Cqe& cqe) {
-  std::string m = fmt::format(
-      "rank {}: {} request {} to rank {} failed: {} ({}, remote QP {}, PSN {})", rank_,
-      to_string(static_cast<spec::WqeOp>(cqe.opcode)), cqe.wr_id, l.peer,
-      to_string(static_cast<spec::CqeStatus>(cqe.status)), name(l),
-      peers_[l.peer]->theirs.stripes[l.stripe].qpn, cqe.psn);
+  std::string m =
+      fmt::format("rank {}: {} request {} to rank {} failed: {} ({}, remote QP {}, PSN {})", rank_,
+                  to_string(static_cast<spec::WqeOp>(cqe.opcode)), cqe.wr_id, l.peer,
+                  to_string(static_cast<spec::CqeStatus>(cqe.status)), name(l),
+                  peers_[l.peer]->theirs.stripes[l.stripe].qpn, cqe.psn);
   for (const std::string& e : take_errors()) m += "; error log: " + e;
   throw CommError(ErrorKind::kDeviceReported, m);
 }

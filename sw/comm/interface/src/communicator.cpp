@@ -41,8 +41,8 @@ void Communicator::make_engine(std::vector<unsigned> peers) {
   limits_.min_piece = config_.min_piece;
   limits_.part_bytes = config_.part_bytes;
   limits_.max_parts = config_.max_parts;
-  engine_ = std::make_unique<protocol::Engine>(*fabric_, rank_, size_, std::move(peers), limits_,
-                                               ec);
+  engine_ =
+      std::make_unique<protocol::Engine>(*fabric_, rank_, size_, std::move(peers), limits_, ec);
   limits_.receives = engine_->receive_limit();
   engine_->open();
 }

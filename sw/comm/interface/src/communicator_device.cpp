@@ -18,9 +18,9 @@ Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
     : rank_(rank), size_(size), config_(config) {
   check_config();
   if (bootstrap.size() != size)
-    throw CommError(ErrorKind::kInvalidArgument,
-                    fmt::format("communicator of {} ranks, bootstrap of {}", size,
-                                bootstrap.size()));
+    throw CommError(
+        ErrorKind::kInvalidArgument,
+        fmt::format("communicator of {} ranks, bootstrap of {}", size, bootstrap.size()));
   if (config_.memory_bytes == 0) {
     config_.memory_base = 0;
     config_.memory_bytes = device.transport().hbm_size();
@@ -30,8 +30,8 @@ Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
   ec.sq_log2 = config_.sq_log2;
   ec.cq_log2 = config_.cq_log2;
   ec.window = config_.window;
-  auto endpoint = std::make_unique<hal::Endpoint>(device, rank, config_.memory_base,
-                                                  config_.memory_bytes, ec);
+  auto endpoint =
+      std::make_unique<hal::Endpoint>(device, rank, config_.memory_base, config_.memory_bytes, ec);
 
   // Everybody tells, for each rank it will talk to, {rank, connection data}.
   const std::vector<unsigned> peers = ring_peers(rank, size);

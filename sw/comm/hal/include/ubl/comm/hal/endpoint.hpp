@@ -16,10 +16,10 @@
 namespace ubl::comm::hal {
 
 struct EndpointConfig {
-  unsigned stripes = 0;      ///< queue pairs per peer; stripe s is on plane s % planes. 0: planes
-  unsigned sq_log2 = 6;      ///< log2 of send ring entries of each queue pair
-  unsigned cq_log2 = 12;     ///< log2 of entries of the completion queue
-  uint16_t window = 64;      ///< packets in flight of each queue pair
+  unsigned stripes = 0;   ///< queue pairs per peer; stripe s is on plane s % planes. 0: planes
+  unsigned sq_log2 = 6;   ///< log2 of send ring entries of each queue pair
+  unsigned cq_log2 = 12;  ///< log2 of entries of the completion queue
+  uint16_t window = 64;   ///< packets in flight of each queue pair
   spec::Vc vc = spec::Vc::kBulk;  ///< of all requests: a lane must not overtake itself
 };
 
@@ -32,7 +32,7 @@ struct PeerInfo {
   };
   uint16_t node = 0;
   uint32_t rkey = 0;
-  uint64_t base = 0;    ///< registered memory
+  uint64_t base = 0;  ///< registered memory
   uint64_t length = 0;
   std::vector<Stripe> stripes;
 
@@ -95,7 +95,7 @@ class Endpoint : public Fabric {
   unsigned rank_;
   EndpointConfig config_;
   unsigned stripes_;
-  uint32_t send_budget_;        // signalled requests in flight, over all lanes
+  uint32_t send_budget_;  // signalled requests in flight, over all lanes
   uint32_t send_in_flight_ = 0;
   uint32_t receives_in_flight_ = 0;
   driver::Mr mr_;
