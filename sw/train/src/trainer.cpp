@@ -86,7 +86,7 @@ void Trainer::forward(const Sample& s, float* hidden, double* logits) const {
   const float* b2 = w2 + kClasses * h;
   for (size_t j = 0; j < h; ++j) {
     float a = b1[j];
-    for (size_t i = 0; i < kPixels; ++i) a += w1[j * kPixels + i] * s.pixel[i] * 0.0625f;
+    for (size_t i = 0; i < kPixels; ++i) a += w1[j * kPixels + i] * s.pixel[i];
     hidden[j] = static_cast<float>(math::tanh(static_cast<double>(a)));
   }
   for (size_t k = 0; k < kClasses; ++k) {
@@ -138,7 +138,7 @@ void Trainer::compute_gradient(unsigned step, float* grad) {
     for (size_t j = 0; j < h; ++j) {
       const float d = d_hidden[j] * (1.0f - hidden[j] * hidden[j]);
       g_b1[j] += d;
-      for (size_t i = 0; i < kPixels; ++i) g_w1[j * kPixels + i] += d * s.pixel[i] * 0.0625f;
+      for (size_t i = 0; i < kPixels; ++i) g_w1[j * kPixels + i] += d * s.pixel[i];
     }
   }
   grad[n] = static_cast<float>(loss * scale);
