@@ -196,4 +196,3 @@ TEST_F(MemTest, PcieBandwidthIsShared) {
 
 }  // namespace
 }  // namespace ubl::systemc
-
