@@ -89,7 +89,7 @@ void Communicator::all_reduce(uint64_t send, uint64_t recv, uint64_t count, Data
 
 void Communicator::run(protocol::Schedule schedule, uint64_t bytes) {
   if (!failure_.empty())
-    throw CommError(failure_kind_, "the communicator failed earlier: " + failure_);
+    throw CommError(failure_kind_, "the communicator is unusable: " + failure_);
   const uint64_t begin = fabric_->now_ns();
   const auto failed = [&](ErrorKind kind, const std::string& message) {
     failure_ = message;

@@ -19,6 +19,9 @@
 namespace ubl::driver {
 class Device;
 }
+namespace ubl::comm::hal {
+class Endpoint;
+}
 
 namespace ubl::comm {
 
@@ -69,6 +72,11 @@ class Communicator {
   void all_reduce(uint64_t send, uint64_t recv, uint64_t count, DataType type = DataType::kFloat32,
                   RedOp op = RedOp::kSum);
 
+  /// Waits until all ranks call it, then gives queue pairs, completion queue and registration back
+  /// to the device. Without it they stay until the Device ends, which must not happen while a peer
+  /// still waits for acknowledgements. Afterwards the communicator is unusable.
+  void finalize(Bootstrap& bootstrap);
+
   CommStats stats() const;
   const std::string& failure() const { return failure_; }  ///< empty while usable
 
@@ -80,11 +88,13 @@ class Communicator {
   void check_config() const;
   void run(protocol::Schedule schedule, uint64_t bytes);
   void make_engine(std::vector<unsigned> peers);
+  Bootstrap::Idle idle(Bootstrap& bootstrap, const char* what);
 
   unsigned rank_;
   unsigned size_;
   CommConfig config_;
   std::unique_ptr<hal::Fabric> fabric_;
+  hal::Endpoint* endpoint_ = nullptr;  // fabric_, if it is one
   std::unique_ptr<protocol::Engine> engine_;
   protocol::Limits limits_;
   CommStats stats_;
