@@ -66,7 +66,7 @@ void Session::install_faults() {
     };
     auto st = std::make_shared<State>();
     st->faults = faults;
-    (*it)->set_tap([st](systemc::Cycle, systemc::FlitWords& f) {
+    (*it)->add_tap([st](systemc::Cycle, systemc::FlitWords& f) {
       if (f.sop()) {
         ++st->frame;
         st->offset = 0;
