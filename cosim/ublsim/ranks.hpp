@@ -29,7 +29,8 @@ class Rank {
 
   driver::Device& device() { return device_; }
   comm::Communicator& comm() { return comm_; }
-  /// Returns when all ranks are here.
+  /// Returns when all ranks are here. Also the last thing a host program does: its card must
+  /// answer until all ranks have their acknowledgements.
   void barrier() {
     auto& t = ranks_.session.transport(rank_);
     ranks_.bootstrap.all_gather(rank_, {}, [&t] { t.wait(t.now_ns() + kBarrierPollNs); });

@@ -37,6 +37,7 @@ int run_allreduce(const Options& o) {
     host.comm().all_reduce(addr[rank], addr[rank], count, comm::DataType::kFloat32,
                            comm::RedOp::kSum);
     end[rank] = s.now();
+    host.barrier();
   });
   Result r;
   if (s.ok()) {

@@ -67,8 +67,13 @@ class Endpoint {
     w.rkey = peer_.rkey;
     w.imm = imm;
     w.wr_id = imm;
+    signalled_ += w.signalled;
     qps_[stripe]->post(w);
     qps_[stripe]->ring();
+  }
+  /// Waits until every signalled send is complete.
+  void drain_sends() {
+    while (signalled_ != completed_) wait_completion();
   }
   void post_receives(unsigned stripe, unsigned n) { qps_[stripe]->post_receives(n); }
 
@@ -81,6 +86,7 @@ class Endpoint {
           for (auto* q : qps_)
             if (q->qpn() == c->qpn) q->on_completion(*c);
         if (c->status != static_cast<uint8_t>(spec::CqeStatus::kOk)) throw error(*c);
+        if (c->recv == 0) ++completed_;
         return *c;
       }
       if (dev_.transport().now_ns() >= deadline)
@@ -106,6 +112,7 @@ class Endpoint {
   driver::Mr mr_;
   uint64_t addr_ = 0;
   PeerInfo peer_;
+  uint64_t signalled_ = 0, completed_ = 0;
 };
 
 }  // namespace
@@ -119,6 +126,7 @@ int run_pingpong(const Options& o) {
     throw UsageError(fmt::format("--iterations {}: must be 1..100000", opt.iterations));
   Session s(opt);
   Board<PeerInfo> board(2);
+  Board<bool> done(2);  // a card must answer until both have all their acknowledgements
   std::vector<Cycle> rtt;
   const auto payload = random_bytes(opt.seed, 0, opt.bytes);
   std::vector<uint64_t> addr(2);
@@ -142,7 +150,8 @@ int run_pingpong(const Options& o) {
     if (rank == 0) ep.device().write_hbm(ep.addr(), payload.data(), payload.size());
     for (uint32_t i = 0; i < opt.iterations; ++i) {
       if (i != 0 && i % 30000 == 0) ep.post_receives(0, 30000);
-      const bool signalled = i % 16 == 15;
+      const bool last = i + 1 == opt.iterations;
+      const bool signalled = i % 16 == 15 || last;
       if (rank == 0) {
         const Cycle t0 = ep.device().transport().now_ns() * 1000 / systemc::kClockPs;
         ep.write_imm(0, 0, 0, len, i, signalled, vc);
@@ -153,6 +162,8 @@ int run_pingpong(const Options& o) {
         ep.write_imm(0, 0, 0, len, i, signalled, vc);
       }
     }
+    ep.drain_sends();
+    done.exchange(rank, true);
   });
   Result r;
   if (s.ok()) {
@@ -182,7 +193,7 @@ int run_sendrecv(const Options& o) {
     throw UsageError(fmt::format("--bytes {}: sendrecv takes 1 byte to 1 GiB", opt.bytes));
   Session s(opt);
   Board<PeerInfo> board(2);
-  Board<Cycle> ready(2);
+  Board<bool> ready(2), done(2);
   std::vector<std::vector<uint8_t>> data = {random_bytes(opt.seed, 0, opt.bytes),
                                             random_bytes(opt.seed, 1, opt.bytes)};
   std::vector<uint64_t> addr(2);
@@ -195,7 +206,7 @@ int run_sendrecv(const Options& o) {
     std::memcpy(s.platform().card(rank).hbm().data() + ep.addr(), data[rank].data(), opt.bytes);
     const auto n = static_cast<unsigned>(ep.stripes());
     for (unsigned p = 0; p < n; ++p) ep.post_receives(p, 1);
-    ready.exchange(rank, 0);
+    ready.exchange(rank, true);
     const Cycle t0 = s.now();
     // Cut on 64-byte boundaries, the last stripe takes the rest.
     const uint64_t piece = (opt.bytes / n + 63) / 64 * 64;
@@ -215,6 +226,7 @@ int run_sendrecv(const Options& o) {
         ++completed;
     }
     took[rank] = s.now() - t0;
+    done.exchange(rank, true);
   });
   Result r;
   if (s.ok()) {

@@ -61,6 +61,7 @@ int run_train(const Options& o) {
         std::fflush(stdout);
       };
     results[rank] = train::run_rank(data, cfg, rank, reduce, progress);
+    host.barrier();
   });
   Result r;
   if (s.ok()) {
