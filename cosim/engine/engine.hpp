@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clocks the platform. Units (cards, switches) say when they must run next; cycles in which nobody
-// needs to run are skipped. Host programs are SystemC threads; the engine runs ahead of SystemC time
-// up to, not including, the next moment at which any SystemC process could run, so a host program
-// never sees a state from its future and never misses one from its past.
+// needs to run are skipped. Host programs are SystemC threads; the engine runs ahead of SystemC
+// time up to, not including, the next moment at which any SystemC process could run, so a host
+// program never sees a state from its future and never misses one from its past.
 #pragma once
 
 #include <systemc>

@@ -35,11 +35,10 @@ struct Card::Plane {
   MemPort mem;
   Link* to_switch = nullptr;
   Link* from_switch = nullptr;
-  bool active = true;     // evaluate in the next cycle
+  bool active = true;  // evaluate in the next cycle
   bool evaluated = false;
   systemc::Hash flits;
-  Plane(systemc::Hbm& hbm, systemc::PciePort& pcie, const systemc::Timing& t)
-      : mem(hbm, pcie, t) {}
+  Plane(systemc::Hbm& hbm, systemc::PciePort& pcie, const systemc::Timing& t) : mem(hbm, pcie, t) {}
 };
 
 struct Card::Core {
@@ -221,8 +220,8 @@ void Card::exchange_host(Cycle now) {
   if (h.hdma_req_valid_o != 0 && h.hdma_req_ready_i != 0 && c.host_evaluated) {
     const auto req = spec::DmaReq::from_words(words(h.hdma_req_o));
     const bool host_side = (req.addr & systemc::kHostBit) != 0;
-    const bool ok = host_side ? pcie_->host_at(req.addr, req.len) != nullptr
-                              : hbm_.contains(req.addr, req.len);
+    const bool ok =
+        host_side ? pcie_->host_at(req.addr, req.len) != nullptr : hbm_.contains(req.addr, req.len);
     Core::Dma d{now + 1, req.addr, req.tag, req.len, !ok, false};
     switch (static_cast<spec::DmaKind>(req.kind)) {
       case spec::DmaKind::kRead:

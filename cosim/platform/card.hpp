@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One card: host_if, nic_core and one nic_port per plane (Verilated), HBM, memory interface and PCIe
-// port. Boxes have registered outputs, so in each cycle all awake boxes are evaluated first and then
-// outputs become inputs of the next cycle; a box that is idle and gets no input is not evaluated.
+// One card: host_if, nic_core and one nic_port per plane (Verilated), HBM, memory interface and
+// PCIe port. Boxes have registered outputs, so in each cycle all awake boxes are evaluated first
+// and then outputs become inputs of the next cycle; a box that is idle and gets no input is not
+// evaluated.
 #pragma once
 
 #include <memory>

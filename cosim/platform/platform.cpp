@@ -20,9 +20,8 @@ Platform::Platform(const PlatformConfig& cfg) : cfg_(cfg), engine_("engine", cfg
   for (unsigned c = 0; c < cfg.cards; ++c) {
     for (unsigned p = 0; p < cfg.planes; ++p) {
       const std::string name = "card" + std::to_string(c) + ".plane" + std::to_string(p);
-      // Credits of a link travel against its flits and see the cable only.
-      auto up = std::make_unique<Link>(name + ".up", t.to_switch(), t.to_switch());
-      auto down = std::make_unique<Link>(name + ".down", t.from_switch(), t.to_switch());
+      auto up = std::make_unique<Link>(name + ".up", t.to_switch(), t.credit_delay());
+      auto down = std::make_unique<Link>(name + ".down", t.from_switch(), t.credit_delay());
       up->connect(cards_[c].get(), switches_[p].get());
       down->connect(switches_[p].get(), cards_[c].get());
       cards_[c]->connect(p, up.get(), down.get());

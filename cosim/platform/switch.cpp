@@ -31,7 +31,8 @@ inline void put(uint8_t* p, unsigned lsb, unsigned bits, unsigned value) {
   for (unsigned i = 0; i < bits; ++i) {
     const unsigned at = lsb + i;
     const auto mask = static_cast<uint8_t>(1u << (at % 8));
-    p[at / 8] = static_cast<uint8_t>(((value >> i) & 1u) != 0 ? p[at / 8] | mask : p[at / 8] & ~mask);
+    p[at / 8] =
+        static_cast<uint8_t>(((value >> i) & 1u) != 0 ? p[at / 8] | mask : p[at / 8] & ~mask);
   }
 }
 

@@ -51,8 +51,8 @@ int topo_show(const std::string& name, unsigned cards, unsigned planes) {
         fmt::print("  card{}.plane{}  <->  switch{}.port{}\n", c, p, p, c);
     return kExitOk;
   }
-  throw UsageError(fmt::format("topo show {}: not known; `ublsim topo list` shows what there is",
-                               name));
+  throw UsageError(
+      fmt::format("topo show {}: not known; `ublsim topo list` shows what there is", name));
 }
 
 int main_checked(int argc, char** argv) {

@@ -36,7 +36,8 @@ uint64_t get_number(const std::string& path, const YAML::Node& n, const std::str
     const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
     ok = ec == std::errc() && end == s.data() + s.size() && !s.empty() && v <= max;
   }
-  if (!ok) throw UsageError(fmt::format("{}: {} must be a number from 0 to {}", at(path, n), key, max));
+  if (!ok)
+    throw UsageError(fmt::format("{}: {} must be a number from 0 to {}", at(path, n), key, max));
   return v;
 }
 
@@ -44,17 +45,17 @@ uint64_t get_number(const std::string& path, const YAML::Node& n, const std::str
 
 uint64_t parse_bytes(const std::string& text) {
   static const std::map<std::string, unsigned> units = {
-      {"", 0},    {"B", 0},   {"K", 10},  {"KiB", 10}, {"M", 20},
-      {"MiB", 20}, {"G", 30}, {"GiB", 30}};
+      {"", 0}, {"B", 0}, {"K", 10}, {"KiB", 10}, {"M", 20}, {"MiB", 20}, {"G", 30}, {"GiB", 30}};
   uint64_t v = 0;
   const char* end = text.data() + text.size();
   const auto [p, ec] = std::from_chars(text.data(), end, v);
   const auto unit = units.find(std::string(p, end));
   constexpr uint64_t kMax = uint64_t{4} << 30;  // fits HBM together with the work areas
   if (ec != std::errc() || unit == units.end() || v > (kMax >> unit->second))
-    throw UsageError(fmt::format(
-        "'{}' is not a size: a whole number with optional unit K, KiB, M, MiB, G or GiB, at most 4GiB",
-        text));
+    throw UsageError(
+        fmt::format("'{}' is not a size: a whole number with optional unit K, KiB, M, MiB, G or "
+                    "GiB, at most 4GiB",
+                    text));
   return v << unit->second;
 }
 

@@ -30,10 +30,10 @@ class UsageError : public std::runtime_error {
 struct Fault {
   enum class What { kCorrupt, kFlipResult };
   What what = What::kCorrupt;
-  std::string where;      ///< kCorrupt: link, e.g. "card0.plane0.up"; kFlipResult: "card1"
-  uint64_t frame = 0;     ///< kCorrupt: which frame of the link, from 0
-  uint64_t byte = 0;      ///< byte of the frame, or of the result buffer
-  unsigned bit = 0;       ///< 0..7
+  std::string where;   ///< kCorrupt: link, e.g. "card0.plane0.up"; kFlipResult: "card1"
+  uint64_t frame = 0;  ///< kCorrupt: which frame of the link, from 0
+  uint64_t byte = 0;   ///< byte of the frame, or of the result buffer
+  unsigned bit = 0;    ///< 0..7
 };
 
 struct Options {
@@ -53,8 +53,12 @@ struct Options {
   bool quiet = false;
   bool progress = false;
   std::string json;
+<<<<<<< HEAD
   std::string pcap;  ///< capture of all links
   std::string data;             ///< training data; empty: the digits that come with the project
+=======
+  std::string data;  ///< training data; empty: the digits that come with the project
+>>>>>>> main
   systemc::Timing timing;
   std::vector<Fault> faults;
 };

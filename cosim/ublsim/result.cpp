@@ -123,8 +123,9 @@ int finish(const Options& o, Session& s, const Result& r) {
     fmt::print("  wall          {:.2f} s, {:.0f} cycles/s\n", s.wall_s(),
                j["cycles_per_s"].get<double>());
     if (r.algbw_GBps > 0)
-      fmt::print("  bandwidth     algbw {:.3f} GB/s, busbw {:.3f} GB/s, goodput {:.3f} GB/s per card\n",
-                 r.algbw_GBps, r.busbw_GBps, j["goodput_per_card_GBps"].get<double>());
+      fmt::print(
+          "  bandwidth     algbw {:.3f} GB/s, busbw {:.3f} GB/s, goodput {:.3f} GB/s per card\n",
+          r.algbw_GBps, r.busbw_GBps, j["goodput_per_card_GBps"].get<double>());
     fmt::print("  on the wire   {} bytes\n", j["wire_bytes"].get<uint64_t>());
     fmt::print("  run hash      {}\n", j["run_hash"].get<std::string>());
     const char* verdict = r.code == kExitOk            ? "VERIFIED: every output byte is right"

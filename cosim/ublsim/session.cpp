@@ -57,8 +57,10 @@ void Session::install_faults() {
     const auto it = std::find_if(links.begin(), links.end(),
                                  [&n = name](const auto& l) { return l->name() == n; });
     if (it == links.end())
-      throw UsageError(fmt::format("fault: no link '{}' (links are named card0.plane0.up, "
-                                   "card0.plane0.down, ...)", name));
+      throw UsageError(
+          fmt::format("fault: no link '{}' (links are named card0.plane0.up, "
+                      "card0.plane0.down, ...)",
+                      name));
     // Counts frames by itself: a flit belongs to the frame that its first flit opened.
     struct State {
       std::vector<Fault> faults;
@@ -161,8 +163,8 @@ void Session::run(const std::function<void(unsigned)>& program) {
   if (failures_.empty()) {
     for (unsigned r = 0; r < ranks(); ++r) {
       if (done_[r]) continue;
-      failures_.push_back({r, kExitNoProgress,
-                           fmt::format("rank {} waits and nothing in the system moves", r)});
+      failures_.push_back(
+          {r, kExitNoProgress, fmt::format("rank {} waits and nothing in the system moves", r)});
     }
   }
 }

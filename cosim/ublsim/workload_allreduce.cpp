@@ -41,8 +41,8 @@ int run_allreduce(const Options& o) {
   });
   Result r;
   if (s.ok()) {
-    r.op_cycles = *std::max_element(end.begin(), end.end()) -
-                  *std::min_element(begin.begin(), begin.end());
+    r.op_cycles =
+        *std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end());
     const double ns = systemc::ns_from_cycles(r.op_cycles);
     if (ns > 0) {
       r.algbw_GBps = static_cast<double>(o.bytes) / ns;

@@ -90,9 +90,9 @@ class Endpoint {
         return *c;
       }
       if (dev_.transport().now_ns() >= deadline)
-        throw comm::CommError(comm::ErrorKind::kTimeout,
-                              fmt::format("rank {} waits for a completion from rank {}", rank_,
-                                          1 - rank_));
+        throw comm::CommError(
+            comm::ErrorKind::kTimeout,
+            fmt::format("rank {} waits for a completion from rank {}", rank_, 1 - rank_));
       dev_.transport().wait(deadline);
     }
   }
@@ -140,9 +140,9 @@ int run_pingpong(const Options& o) {
         const auto c = ep.wait_completion();
         if (c.recv == 0) continue;
         if (c.imm != i)
-          throw comm::CommError(comm::ErrorKind::kDeviceReported,
-                                fmt::format("rank {}: exchange {} arrived instead of {}", rank,
-                                            c.imm, i));
+          throw comm::CommError(
+              comm::ErrorKind::kDeviceReported,
+              fmt::format("rank {}: exchange {} arrived instead of {}", rank, c.imm, i));
         return;
       }
     };
@@ -177,10 +177,10 @@ int run_pingpong(const Options& o) {
                              {"max", ns(rtt.size() - 1)}};
     r.op_cycles = rtt[rtt.size() / 2] / 2;
     if (!o.quiet)
-      fmt::print("latency of {} bytes, user call to user call: min {:.0f} ns, p50 {:.0f} ns, p99 "
-                 "{:.0f} ns, max {:.0f} ns\n",
-                 opt.bytes, ns(0), ns(rtt.size() / 2), ns(rtt.size() * 99 / 100),
-                 ns(rtt.size() - 1));
+      fmt::print(
+          "latency of {} bytes, user call to user call: min {:.0f} ns, p50 {:.0f} ns, p99 "
+          "{:.0f} ns, max {:.0f} ns\n",
+          opt.bytes, ns(0), ns(rtt.size() / 2), ns(rtt.size() * 99 / 100), ns(rtt.size() - 1));
   }
   conclude(s, r);
   return finish(opt, s, r);
@@ -214,7 +214,8 @@ int run_sendrecv(const Options& o) {
     for (unsigned p = 0; p < n; ++p) {
       const uint64_t from = std::min<uint64_t>(uint64_t{p} * piece, opt.bytes);
       const uint64_t to = p + 1 == n ? opt.bytes : std::min<uint64_t>(from + piece, opt.bytes);
-      ep.write_imm(p, from, half + from, static_cast<uint32_t>(to - from), p, true, spec::Vc::kBulk);
+      ep.write_imm(p, from, half + from, static_cast<uint32_t>(to - from), p, true,
+                   spec::Vc::kBulk);
       ++sent;
     }
     unsigned received = 0, completed = 0;

@@ -70,7 +70,8 @@ int run_train(const Options& o) {
       const std::string diff = train::first_difference(results[rank], ref);
       if (diff.empty()) continue;
       ++r.mismatches;
-      r.errors.push_back(fmt::format("rank {} differs from the one-process reference: {}", rank, diff));
+      r.errors.push_back(
+          fmt::format("rank {} differs from the one-process reference: {}", rank, diff));
     }
     const auto& first = results[0];
     r.op_cycles = *std::max_element(comm_cycles.begin(), comm_cycles.end());
@@ -83,11 +84,12 @@ int run_train(const Options& o) {
     r.extra["gradient_bytes"] = bytes_reduced;
     r.extra["parameters"] = cfg.parameters();
     if (!o.quiet)
-      fmt::print("trained {} parameters for {} steps on {} cards: loss {:.4f}, test accuracy {:.2f} %\n"
-                 "  gradients     {} bytes all-reduced through the RTL\n"
-                 "  weights       {:016x}, bit for bit {} the one-process reference\n",
-                 cfg.parameters(), o.steps, n, first.loss.back(), 100 * first.accuracy,
-                 bytes_reduced, first.digest, r.mismatches == 0 ? "equal to" : "NOT equal to");
+      fmt::print(
+          "trained {} parameters for {} steps on {} cards: loss {:.4f}, test accuracy {:.2f} %\n"
+          "  gradients     {} bytes all-reduced through the RTL\n"
+          "  weights       {:016x}, bit for bit {} the one-process reference\n",
+          cfg.parameters(), o.steps, n, first.loss.back(), 100 * first.accuracy, bytes_reduced,
+          first.digest, r.mismatches == 0 ? "equal to" : "NOT equal to");
   }
   conclude(s, r);
   return finish(o, s, r);

@@ -25,18 +25,18 @@ module ubl_switch_ingress #(
   /// Clock.
   input  logic        clk_i,
   /// Asynchronous reset, active low.
-  input  logic        rst_ni /* verilator public_flat_rd */,
-  /// Received flit with its parsed header (ubl_switch_pkg::rx_t).
+  input  logic        rst_ni,
+  /// Received flit with its parsed header (ubl_pkg::switch_rx_t).
   input  logic [31:0] rx_i /* verilator public_flat_rd */,
-  /// Grant for one frame (ubl_switch_pkg::gnt_t).
+  /// Grant for one frame (ubl_pkg::switch_gnt_t).
   input  logic [31:0] gnt_i /* verilator public_flat_rd */,
   /// Slot that a flit arriving in this cycle is written to.
   output logic [31:0] wr_slot_o,
-  /// Start of a stored frame (ubl_switch_pkg::ev_t).
+  /// Start of a stored frame (ubl_pkg::switch_ev_t).
   output logic [31:0] ev_o,
-  /// Status (ubl_switch_pkg::err_st_t, rd_st_t).
+  /// Status (ubl_pkg::switch_err_st_t above switch_rd_st_t).
   output logic [31:0] st_o,
-  /// Flit leaving through read port 0 (ubl_switch_pkg::rd_t).
+  /// Flit leaving through read port 0 (ubl_pkg::switch_rd_t).
   output logic [31:0] rd0_o,
   /// Flit leaving through read port 1.
   output logic [31:0] rd1_o,
@@ -48,9 +48,9 @@ module ubl_switch_ingress #(
   // Every credited flit, the slot allocated ahead and one spare for closing a broken frame.
   localparam int unsigned NumSlots = 3 * VcDepth + 2;
   localparam int unsigned SlotAw = $clog2(NumSlots);
-  localparam int unsigned SlotW = ubl_switch_pkg::SlotW;
-  localparam int unsigned LenW = ubl_switch_pkg::LenW;
-  localparam int unsigned PortW = ubl_switch_pkg::PortW;
+  localparam int unsigned SlotW = ubl_pkg::FabricSlotBits;
+  localparam int unsigned LenW = ubl_pkg::FabricLenBits;
+  localparam int unsigned PortW = ubl_pkg::FabricPortBits;
   localparam int unsigned CntW = $clog2(VcDepth + 1);
 
   typedef enum logic [1:0] {StIdle, StFrame, StDrop, StClose} state_e;
@@ -60,10 +60,10 @@ module ubl_switch_ingress #(
   logic [CtlW-1:0]   ctl [1 << SlotAw];
   logic [SlotAw-1:0] stack [1 << SlotAw];
 
-  ubl_switch_pkg::rx_t  rx;
-  ubl_switch_pkg::gnt_t gnt;
-  assign rx = rx_i[ubl_switch_pkg::RxW-1:0];
-  assign gnt = gnt_i[ubl_switch_pkg::GntW-1:0];
+  ubl_pkg::switch_rx_t  rx;
+  ubl_pkg::switch_gnt_t gnt;
+  assign rx = rx_i[ubl_pkg::SwitchRxBits-1:0];
+  assign gnt = gnt_i[ubl_pkg::SwitchGntBits-1:0];
 
   // Writer.
   state_e            state_q;
@@ -87,10 +87,10 @@ module ubl_switch_ingress #(
   logic [PortW-1:0]  out0_q, out1_q;
   logic [1:0]        vc0_q, vc1_q;
 
-  ubl_switch_pkg::ev_t ev_q;
-  ubl_switch_pkg::err_st_t err_st_q;
-  ubl_switch_pkg::rd_st_t  rd_st_q;
-  ubl_switch_pkg::rd_t rd0_q, rd1_q;
+  ubl_pkg::switch_ev_t ev_q;
+  ubl_pkg::switch_err_st_t err_st_q;
+  ubl_pkg::switch_rd_st_t  rd_st_q;
+  ubl_pkg::switch_rd_t rd0_q, rd1_q;
 
   assign ev_o = 32'(ev_q);
   assign st_o = {8'd0, err_st_q, rd_st_q};
@@ -174,7 +174,7 @@ module ubl_switch_ingress #(
         st_eop  = 1'b0;
         err     = 4'd0;
         tag     = rx.vc;
-        known   = rx.vc != ubl_switch_pkg::NoVc;
+        known   = rx.vc != ubl_pkg::FabricNoVc;
         counted = rx.valid && known && used_q[rx.vc] != CntW'(VcDepth);
         last    = f_rem_q == LenW'(1);
         if (rx.valid) begin
@@ -218,7 +218,7 @@ module ubl_switch_ingress #(
           // Ends a frame whose rest was lost; this flit owes nobody a credit.
           store   = 1'b1;
           st_eop  = 1'b1;
-          tag     = ubl_switch_pkg::NoVc;
+          tag     = ubl_pkg::FabricNoVc;
           state_q <= (rx.valid ? rx.eop || (tail_q && !rx.sop) : tail_q) ? StIdle : StDrop;
         end
 
@@ -301,7 +301,7 @@ module ubl_switch_ingress #(
   end
 
   logic unused_pad;
-  assign unused_pad = ^{rx_i[31:ubl_switch_pkg::RxW], gnt_i[31:ubl_switch_pkg::GntW]};
+  assign unused_pad = ^{rx_i[31:ubl_pkg::SwitchRxBits], gnt_i[31:ubl_pkg::SwitchGntBits]};
 
 `include "ubl_assert.svh"
   `UBL_ASSERT(ReaderFree0, !(gnt.valid && !gnt.rd && act0_q))

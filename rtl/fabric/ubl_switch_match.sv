@@ -35,24 +35,24 @@ module ubl_switch_match #(
   input  logic                clk_i,
   /// Asynchronous reset, active low.
   input  logic                rst_ni,
-  /// Frames that began to arrive, one word per input (ubl_switch_pkg::ev_t).
+  /// Frames that began to arrive, one word per input (ubl_pkg::switch_ev_t).
   input  logic [Radix*32-1:0] ev_i,
-  /// Status of the inputs (ubl_switch_pkg::rd_st_t).
+  /// Status of the inputs (ubl_pkg::switch_rd_st_t).
   input  logic [Radix*32-1:0] st_i,
   /// Credits returned by the receivers, bit vc of each output.
   input  logic [Radix*3-1:0]  tx_credit_i,
   /// Queue length in flits from which frames are marked.
   input  logic [15:0]         ecn_kmin_i,
-  /// Grants, one word per input (ubl_switch_pkg::gnt_t).
+  /// Grants, one word per input (ubl_pkg::switch_gnt_t).
   output logic [Radix*32-1:0] gnt_o,
   /// A receiver returned a credit that it never held.
   output logic [Radix-1:0]    credit_err_o
 );
 
   localparam int unsigned PortW = $clog2(Radix);
-  localparam int unsigned LenW = ubl_switch_pkg::LenW;
+  localparam int unsigned LenW = ubl_pkg::FabricLenBits;
   localparam int unsigned SlotAw = $clog2(3 * VcDepth + 2);
-  localparam int unsigned SlotW = ubl_switch_pkg::SlotW;
+  localparam int unsigned SlotW = ubl_pkg::FabricSlotBits;
   localparam int unsigned CreditW = $clog2(TxInitCredit + 1);
   // Flits that can wait for one output and VC: all of them.
   localparam int unsigned QlenW = $clog2(Radix * VcDepth + 1);
@@ -79,11 +79,6 @@ module ubl_switch_match #(
   logic [127:0]      ofree;   // outputs that send nothing
   logic [127:0]      owork;   // outputs with any request
 
-  logic [Radix*32-1:0] gnt_q;
-  logic [Radix-1:0]    credit_err_q;
-  assign gnt_o = gnt_q;
-  assign credit_err_o = credit_err_q;
-
   // Virtual channel of priority rank k.
   function automatic logic [1:0] vc_of(input int unsigned k);
     vc_of = k == 0 ? 2'(ubl_pkg::VcRsp) : k == 1 ? 2'(ubl_pkg::VcReq) : 2'(ubl_pkg::VcBulk);
@@ -109,8 +104,8 @@ module ubl_switch_match #(
 
   /* verilator lint_off BLKSEQ */  // the tables are variables of this process, see above
   always_ff @(posedge clk_i or negedge rst_ni) begin : p_match
-    ubl_switch_pkg::ev_t  ev;
-    ubl_switch_pkg::rd_st_t st;
+    ubl_pkg::switch_ev_t  ev;
+    ubl_pkg::switch_rd_st_t st;
     logic [PortW-1:0]     in, out;
     logic [1:0]           vc;
     logic [2:0]           cr;
@@ -124,8 +119,8 @@ module ubl_switch_match #(
     logic                 done, r, mark;
 
     if (!rst_ni) begin
-      gnt_q <= '0;
-      credit_err_q <= '0;
+      gnt_o <= '0;
+      credit_err_o <= '0;
       avail = ~128'd0;
       ofree = ~128'd0;
       owork = '0;
@@ -143,8 +138,8 @@ module ubl_switch_match #(
         rd_busy[k] = '0;
       end
     end else begin
-      gnt_q <= '0;
-      credit_err_q <= '0;
+      gnt_o <= '0;
+      credit_err_o <= '0;
 
       // --- Credits come back. ---
       if (tx_credit_i != '0) begin
@@ -154,7 +149,7 @@ module ubl_switch_match #(
             for (int unsigned v = 0; v < 3; v++) begin
               vo = {2'(v), PortW'(o)};
               if (cr[v]) begin
-                if (credit[vo] == CreditW'(TxInitCredit)) credit_err_q[o] <= 1'b1;
+                if (credit[vo] == CreditW'(TxInitCredit)) credit_err_o[o] <= 1'b1;
                 else credit[vo] = credit[vo] + CreditW'(1);
               end
             end
@@ -164,7 +159,7 @@ module ubl_switch_match #(
 
       // --- Frames end: free the output and the read port. ---
       for (int unsigned i = 0; i < Radix; i++) begin
-        st = st_i[i*32 +: ubl_switch_pkg::RdStW];
+        st = st_i[i*32 +: ubl_pkg::SwitchRdStBits];
         if (st.end0 || st.trunc0) begin
           ofree[7'(rd_out[{1'b0, PortW'(i)}])] = 1'b1;
           rd_busy[i[PortW-1:0]][0] = 1'b0;
@@ -187,7 +182,7 @@ module ubl_switch_match #(
 
       // --- Frames arrive. ---
       for (int unsigned i = 0; i < Radix; i++) begin
-        ev = ev_i[i*32 +: ubl_switch_pkg::EvW];
+        ev = ev_i[i*32 +: ubl_pkg::SwitchEvBits];
         if (ev.valid) begin
           in = PortW'(i);
           out = ev.out[PortW-1:0];
@@ -280,7 +275,7 @@ module ubl_switch_match #(
               rd_vc[{r, in}] = vc;
               avail[i[6:0]] = rd_busy[in] != 2'b11;
             end
-            gnt_q[i*32 +: 32] <= {2'd0, mark, r, 7'(out), len, vc, SlotW'(slot), 1'b1};
+            gnt_o[i*32 +: 32] <= {2'd0, mark, r, 7'(out), len, vc, SlotW'(slot), 1'b1};
           end
         end
       end

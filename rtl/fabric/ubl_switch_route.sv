@@ -36,13 +36,13 @@ module ubl_switch_route #(
   input  logic [Radix*10-1:0]  rx_meta_i,
   /// Data of each, byte 0 in the low bits.
   input  logic [Radix*512-1:0] rx_data_i,
-  /// Decoded flits (ubl_switch_pkg::rx_t).
+  /// Decoded flits (ubl_pkg::switch_rx_t).
   output logic [Radix*32-1:0]  rx_o
 );
 
   localparam int unsigned NodeW = $clog2(RouteNodes);
-  localparam int unsigned PortW = ubl_switch_pkg::PortW;
-  localparam int unsigned LenW = ubl_switch_pkg::LenW;
+  localparam int unsigned PortW = ubl_pkg::FabricPortBits;
+  localparam int unsigned LenW = ubl_pkg::FabricLenBits;
   localparam logic [7:0] NoRoute = 8'd255;
 
   logic [RouteNodes-1:0] written_q;

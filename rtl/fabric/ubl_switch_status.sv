@@ -14,7 +14,7 @@ module ubl_switch_status #(
   input  logic                clk_i,
   /// Asynchronous reset, active low.
   input  logic                rst_ni,
-  /// Status of the inputs (ubl_switch_pkg::err_st_t).
+  /// Status of the inputs (ubl_pkg::switch_err_st_t).
   input  logic [Radix*32-1:0] st_i,
   /// A receiver returned a credit that it never held.
   input  logic [Radix-1:0]    credit_err_i,
@@ -29,13 +29,13 @@ module ubl_switch_status #(
 );
 
   localparam int unsigned CntW = 12;
-  localparam int unsigned ErrStLsb = ubl_switch_pkg::ErrStLsb;
-  localparam int unsigned ErrStW = ubl_switch_pkg::ErrStW;
+  localparam int unsigned ErrStLsb = ubl_pkg::FabricErrLsb;
+  localparam int unsigned ErrStW = ubl_pkg::SwitchErrStBits;
 
   logic [Radix*CntW-1:0] excess_q;    // credit errors not yet reported
   logic [Radix-1:0]      err_valid_q;
   logic [Radix*4-1:0]    err_code_q;
-  ubl_switch_pkg::err_st_t   any_st;
+  ubl_pkg::switch_err_st_t   any_st;
 
   always_comb begin : p_any
     any_st = '0;

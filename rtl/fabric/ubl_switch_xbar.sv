@@ -27,7 +27,7 @@ module ubl_switch_xbar #(
   input  logic [Radix*512-1:0] rx_data_i,
   /// Slot of each, one word per input.
   input  logic [Radix*32-1:0]  wr_slot_i,
-  /// Flits leaving, one word per input (ubl_switch_pkg::rd_t), read port 0.
+  /// Flits leaving, one word per input (ubl_pkg::switch_rd_t), read port 0.
   input  logic [Radix*32-1:0]  rd0_i,
   /// Read port 1.
   input  logic [Radix*32-1:0]  rd1_i,
@@ -44,30 +44,25 @@ module ubl_switch_xbar #(
 
   logic [511:0] mem [1 << (PortW + SlotAw)];
 
-  logic [Radix-1:0]     tx_valid_q;
-  logic [Radix*10-1:0]  tx_meta_q;
-  logic [Radix*512-1:0] tx_data_q;
-  assign tx_valid_o = tx_valid_q;
-  assign tx_meta_o = tx_meta_q;
-  assign tx_data_o = tx_data_q;
+  // The outputs are the registers themselves: another name would be one more copy of all data.
 
   logic unused_mark;
   assign unused_mark = ^{rd0_i, rd1_i};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin : p_xbar
-    ubl_switch_pkg::rd_t rd;
+    ubl_pkg::switch_rd_t rd;
     if (!rst_ni) begin
-      tx_valid_q <= '0;
-      tx_meta_q <= '0;
+      tx_valid_o <= '0;
+      tx_meta_o <= '0;
     end else begin
-      tx_valid_q <= '0;
+      tx_valid_o <= '0;
       for (int unsigned i = 0; i < Radix; i++) begin
         for (int unsigned r = 0; r < 2; r++) begin
-          rd = r == 0 ? rd0_i[i*32 +: ubl_switch_pkg::RdW] : rd1_i[i*32 +: ubl_switch_pkg::RdW];
+          rd = r == 0 ? rd0_i[i*32 +: ubl_pkg::SwitchRdBits] : rd1_i[i*32 +: ubl_pkg::SwitchRdBits];
           if (rd.valid) begin
-            tx_valid_q[rd.out[PortW-1:0]] <= 1'b1;
-            tx_meta_q[32'(rd.out)*10 +: 10] <= {rd.sop, rd.eop, rd.vc, rd.empty};
-            tx_data_q[32'(rd.out)*512 +: 512] <= mem[{PortW'(i), rd.slot[SlotAw-1:0]}];
+            tx_valid_o[rd.out[PortW-1:0]] <= 1'b1;
+            tx_meta_o[32'(rd.out)*10 +: 10] <= {rd.sop, rd.eop, rd.vc, rd.empty};
+            tx_data_o[32'(rd.out)*512 +: 512] <= mem[{PortW'(i), rd.slot[SlotAw-1:0]}];
           end
         end
       end

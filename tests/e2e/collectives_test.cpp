@@ -10,8 +10,8 @@ namespace {
 TEST(AllReduce, CardsTimesSizes) {
   for (const unsigned cards : {1, 2, 3, 4})
     for (const unsigned bytes : {0, 4, 12, 4096, 12348, 65536})
-      EXPECT_TRUE(verified(ublsim(
-          fmt::format("run allreduce --cards {} --bytes {} --seed {} -q", cards, bytes, cards + bytes))));
+      EXPECT_TRUE(verified(ublsim(fmt::format("run allreduce --cards {} --bytes {} --seed {} -q",
+                                              cards, bytes, cards + bytes))));
 }
 
 TEST(AllReduce, MoreCards) {

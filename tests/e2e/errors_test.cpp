@@ -86,10 +86,9 @@ TEST(Faults, CorruptFrameIsNamedAndNeverAccepted) {
   // Somewhere in every part of a bulk frame, on each half of the way.
   for (const char* link : {"card0.plane0.up", "card1.plane0.down"})
     for (const unsigned byte : {20, 40, 50, 60, 75, 1000}) {
-      const TempFile f(fmt::format("- what: corrupt\n  where: {}\n  frame: 3\n  byte: {}\n  bit: 5\n",
-                                   link, byte));
-      const Run r =
-          ublsim("run allreduce --cards 2 --bytes 65536 -q --faults " + f.path());
+      const TempFile f(fmt::format(
+          "- what: corrupt\n  where: {}\n  frame: 3\n  byte: {}\n  bit: 5\n", link, byte));
+      const Run r = ublsim("run allreduce --cards 2 --bytes 65536 -q --faults " + f.path());
       EXPECT_TRUE(ends_with_status(r, 3));
       EXPECT_THAT(r.output, HasSubstr("plane 0"));
       EXPECT_THAT(r.output, HasSubstr("QP "));

@@ -21,8 +21,8 @@ TEST(Train, DefaultRunLearns) {
 
 TEST(Train, OtherCardCountsAndSeeds) {
   for (const unsigned cards : {1, 2, 3, 5})
-    EXPECT_TRUE(verified(ublsim(fmt::format("run train --cards {} --steps 10 --seed {} -q", cards,
-                                            cards * 11))));
+    EXPECT_TRUE(verified(
+        ublsim(fmt::format("run train --cards {} --steps 10 --seed {} -q", cards, cards * 11))));
 }
 
 TEST(Train, BadDataIsRefusedWithItsLine) {

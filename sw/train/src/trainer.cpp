@@ -174,10 +174,10 @@ double Trainer::accuracy() const {
   return static_cast<double>(right) / static_cast<double>(test_.size());
 }
 
-uint64_t digest(const std::vector<float>& v) {
+uint64_t digest(const float* v, size_t n) {
   uint64_t h = 0xCBF29CE484222325ull;
-  for (const float f : v) {
-    const uint32_t u = bits(f);
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t u = bits(v[i]);
     for (unsigned b = 0; b < 4; ++b) h = (h ^ ((u >> (8 * b)) & 0xFF)) * 0x100000001B3ull;
   }
   return h;
@@ -191,7 +191,8 @@ class Recorder {
   Recorder(const Trainer& trainer, const Config& config, const Progress& progress)
       : trainer_(trainer), config_(config), progress_(progress) {}
 
-  void applied(unsigned step) {
+  void applied(unsigned step, const std::vector<float>& summed) {
+    result_.sums.push_back(digest(summed));
     result_.loss.push_back(trainer_.loss());
     const unsigned per = trainer_.steps_per_epoch();
     double accuracy = -1;
@@ -232,7 +233,7 @@ RunResult run_rank(const Dataset& data, const Config& config, unsigned rank, con
     trainer.compute_gradient(step, vector.data());
     reduce(rank, vector.data(), vector.size());
     trainer.apply(step, vector.data());
-    recorder.applied(step);
+    recorder.applied(step, vector);
   }
   return recorder.take();
 }
@@ -272,7 +273,7 @@ RunResult run_reference(const Dataset& data, const Config& config, AddF32 add,
       trainers[r].compute_gradient(step, vectors[r].data());
     const std::vector<float> sum = ring_sum(vectors, add);
     for (Trainer& t : trainers) t.apply(step, sum.data());
-    recorder.applied(step);
+    recorder.applied(step, sum);
   }
   return recorder.take();
 }
@@ -288,6 +289,12 @@ std::string first_difference(const RunResult& run, const RunResult& reference) {
                            bits(a[i]), a[i], bits(b[i]), b[i]);
     return {};
   };
+  if (run.sums.size() != reference.sums.size())
+    return fmt::format("{} steps, reference {}", run.sums.size(), reference.sums.size());
+  for (size_t i = 0; i < run.sums.size(); ++i)
+    if (run.sums[i] != reference.sums[i])
+      return fmt::format("sum of step {}: digest {:016x} (loss {:.9g}), reference {:016x} ({:.9g})",
+                         i, run.sums[i], run.loss.at(i), reference.sums[i], reference.loss.at(i));
   std::string d = floats("loss of step", run.loss, reference.loss);
   if (d.empty()) d = floats("loss of epoch", run.epoch_loss, reference.epoch_loss);
   if (d.empty()) d = floats("weight", run.weights, reference.weights);

@@ -200,4 +200,3 @@ TEST_F(MemTest, PcieBandwidthIsShared) {
 
 }  // namespace
 }  // namespace ubl::systemc
-

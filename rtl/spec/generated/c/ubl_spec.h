@@ -5,6 +5,11 @@
 #define UBL_SPEC_H_
 
 /* ---- fabric ---- */
+#define UBL_FABRIC_PORT_BITS 7u
+#define UBL_FABRIC_LEN_BITS 7u
+#define UBL_FABRIC_SLOT_BITS 11u
+#define UBL_FABRIC_ERR_LSB 18u
+#define UBL_FABRIC_NO_VC 0x3u
 
 /* enum switch_err, 4 bits */
 #define UBL_SWITCH_ERR_NO_ROUTE 0x1u

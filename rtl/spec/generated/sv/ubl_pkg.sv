@@ -9,7 +9,17 @@
 package ubl_pkg;
   // ---------------------------------------------------------------------------------------------
   // fabric
-  // Switch of one plane (rtl/fabric/ubl_switch): error codes.
+  // Switch of one plane (rtl/fabric/ubl_switch): error codes, and the words that travel between its
+  // parts. Each word has a lane of 32 bits, so that a bus of Radix words is word-aligned and a
+  // simulator moves it with plain loads and stores.
+
+  localparam int unsigned FabricPortBits = 7;  // bits of a port number (at most 128 ports)
+  localparam int unsigned FabricLenBits = 7;  // bits of a frame length in flits
+  // bits of a buffer slot number within one input (3 x depth + 2 <= 2048)
+  localparam int unsigned FabricSlotBits = 11;
+  // switch_err_st lies above switch_rd_st in the status lane of an input
+  localparam int unsigned FabricErrLsb = 18;
+  localparam logic [1:0] FabricNoVc = 2'h3;  // credit tag of a slot that owes no credit
 
   // What a switch port reports on err_code_o. Everything that is dropped is reported once.
   typedef enum logic [3:0] {
@@ -24,6 +34,77 @@ package ubl_pkg;
     SwitchErrVc = 4'h6,  // virtual channel 3, or it changed within a frame
     SwitchErrCredit = 4'h7  // the receiver returned a credit that it never held
   } switch_err_e;
+
+  // a received flit after header parsing and route look-up; all but valid, sop, eop, vc, empty is
+  // of the first flit only
+  typedef struct packed {
+    logic [6:0] out;  // output port
+    logic [6:0] len;  // flits of the frame by its IP header
+    logic len_bad;  // that length is outside 1..66
+    logic ok;  // the header fits and a route exists
+    logic ect;  // ECN field is ECT(0)
+    logic sop;  // first flit
+    logic eop;  // last flit
+    logic [1:0] vc;  // virtual channel
+    logic [5:0] empty;  // unused bytes of the last flit
+    logic valid;  // a flit is present
+  } switch_rx_t;
+  localparam int unsigned SwitchRxBits = 28;
+
+  // a frame has begun to arrive (input to matcher)
+  typedef struct packed {
+    logic ect;  // ECN field is ECT(0)
+    logic [6:0] out;  // output port
+    logic [6:0] len;  // flits of the frame
+    logic [1:0] vc;  // virtual channel
+    logic [10:0] slot;  // where its first flit is
+    logic valid;  // a frame began
+  } switch_ev_t;
+  localparam int unsigned SwitchEvBits = 29;
+
+  // a frame may leave (matcher to input)
+  typedef struct packed {
+    logic mark;  // set CE
+    logic rd;  // the read port that takes it
+    logic [6:0] out;  // output port
+    logic [6:0] len;  // flits of the frame
+    logic [1:0] vc;  // virtual channel
+    logic [10:0] slot;  // where its first flit is
+    logic valid;  // a frame is granted
+  } switch_gnt_t;
+  localparam int unsigned SwitchGntBits = 30;
+
+  // a flit leaves the buffer (input to crossbar)
+  typedef struct packed {
+    logic mark;  // set CE; first flit only
+    logic [6:0] out;  // output port
+    logic [10:0] slot;  // where the flit is
+    logic sop;  // first flit
+    logic eop;  // last flit
+    logic [1:0] vc;  // virtual channel
+    logic [5:0] empty;  // unused bytes of the last flit
+    logic valid;  // a flit leaves
+  } switch_rd_t;
+  localparam int unsigned SwitchRdBits = 30;
+
+  // faults and activity of an input
+  typedef struct packed {
+    logic busy;  // something here would change without new input
+    logic err_valid;  // an error is reported
+    logic [3:0] err_code;  // switch_err
+  } switch_err_st_t;
+  localparam int unsigned SwitchErrStBits = 6;
+
+  // the two read ports of an input
+  typedef struct packed {
+    logic [6:0] refund1;  // flits that were granted but will not come
+    logic [6:0] refund0;  // the same of read port 0
+    logic trunc1;  // the frame on read port 1 ended early
+    logic trunc0;  // the same of read port 0
+    logic end1;  // read port 1 takes the last flit of its frame in this cycle
+    logic end0;  // the same of read port 0
+  } switch_rd_st_t;
+  localparam int unsigned SwitchRdStBits = 18;
 
   // ---------------------------------------------------------------------------------------------
   // host
@@ -125,7 +206,8 @@ package ubl_pkg;
   localparam int unsigned LinkFlitBits = 512;  // bits of one flit
   localparam int unsigned LinkNumVc = 3;  // virtual channels of a link
   // flits a receiver buffers per virtual channel = initial credits of the sender: one credit round
-  // trip (2 x 150 ns + 250 ns = 430 cycles) plus the longest frame
+  // trip (2 x 150 ns of cable and half of the switch's 250 ns, 333 cycles), the longest frame twice
+  // (credits for a whole frame; store and forward in a NIC) and the receiver's pipeline
   localparam int unsigned LinkVcDepth = 512;
   localparam int unsigned LinkClockPs = 1280;  // clock period in picoseconds (781.25 MHz)
   localparam int unsigned LinkMaxPlanes = 8;  // planes (ports) of a card

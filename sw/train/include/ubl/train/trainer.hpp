@@ -86,6 +86,7 @@ class Trainer {
 
 /// What a run leaves behind; equal runs are equal byte by byte.
 struct RunResult {
+  std::vector<uint64_t> sums;          ///< digest of the summed vector of each step
   std::vector<float> loss;             ///< per step
   std::vector<float> epoch_loss;       ///< mean over the steps of each (also a last partial) epoch
   std::vector<double> epoch_accuracy;  ///< on the test samples, at the end of each epoch
@@ -95,7 +96,8 @@ struct RunResult {
 };
 
 /// FNV-1a (64 bit) over the floats' IEEE bits, least significant byte first.
-uint64_t digest(const std::vector<float>& v);
+uint64_t digest(const float* v, size_t n);
+inline uint64_t digest(const std::vector<float>& v) { return digest(v.data(), v.size()); }
 
 /// Replaces `data[0..count)` by the sum over all ranks. Blocks until it is there.
 using Reduce = std::function<void(unsigned rank, float* data, size_t count)>;
@@ -123,7 +125,8 @@ std::vector<float> ring_sum(const std::vector<std::vector<float>>& vectors, AddF
 RunResult run_reference(const Dataset& data, const Config& config, AddF32 add = nullptr,
                         const Progress& progress = {});
 
-/// Bit-for-bit comparison; empty when equal, otherwise the first difference in words.
+/// Bit-for-bit comparison; empty when equal, otherwise the first difference in words. The sums are
+/// compared too: an error of one unit in the last place of a gradient can vanish in the weight.
 std::string first_difference(const RunResult& run, const RunResult& reference);
 
 }  // namespace ubl::train

@@ -14,7 +14,8 @@ inline constexpr uint32_t kLinkFlitBytes = 64u;
 inline constexpr uint32_t kLinkFlitBits = 512u;  // bits of one flit
 inline constexpr uint32_t kLinkNumVc = 3u;  // virtual channels of a link
 // flits a receiver buffers per virtual channel = initial credits of the sender: one credit round
-// trip (2 x 150 ns + 250 ns = 430 cycles) plus the longest frame
+// trip (2 x 150 ns of cable and half of the switch's 250 ns, 333 cycles), the longest frame twice
+// (credits for a whole frame; store and forward in a NIC) and the receiver's pipeline
 inline constexpr uint32_t kLinkVcDepth = 512u;
 inline constexpr uint32_t kLinkClockPs = 1280u;  // clock period in picoseconds (781.25 MHz)
 inline constexpr uint32_t kLinkMaxPlanes = 8u;  // planes (ports) of a card

@@ -9,16 +9,16 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "Vfabric_switch16.h"
-#include "Vfabric_switch4.h"
+#include "Vubl_switch16Chk.h"
+#include "Vubl_switch4Chk.h"
 #include "switch_bench.hpp"
 
 namespace {
 
 using namespace fabric;
 
-using Bench4 = Bench<Vfabric_switch4, 4>;
-using Bench16 = Bench<Vfabric_switch16, 16>;
+using Bench4 = Bench<Vubl_switch4Chk, 4>;
+using Bench16 = Bench<Vubl_switch16Chk, 16>;
 
 constexpr int kReq = static_cast<int>(spec::Vc::kReq);
 constexpr int kRsp = static_cast<int>(spec::Vc::kRsp);
