@@ -53,12 +53,8 @@ struct Options {
   bool quiet = false;
   bool progress = false;
   std::string json;
-<<<<<<< HEAD
   std::string pcap;  ///< capture of all links
-  std::string data;             ///< training data; empty: the digits that come with the project
-=======
   std::string data;  ///< training data; empty: the digits that come with the project
->>>>>>> main
   systemc::Timing timing;
   std::vector<Fault> faults;
 };
