@@ -81,6 +81,7 @@ int main_checked(int argc, char** argv) {
   run->add_option("--faults", faults, "YAML file with faults (docs/guides/faults.md)");
   run->add_flag("--no-skip", no_skip, "evaluate idle blocks, too (same results, slower)");
   run->add_option("--json", o.json, "write the result here");
+  run->add_option("--pcap", o.pcap, "write all frames of all links here (pcapng, for Wireshark)");
   run->add_flag("-v,--verbose", o.verbose, "more detail");
   run->add_flag("-q,--quiet", o.quiet, "no summary");
   run->add_flag("--progress", o.progress, "show progress while running");

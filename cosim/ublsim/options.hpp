@@ -53,6 +53,7 @@ struct Options {
   bool quiet = false;
   bool progress = false;
   std::string json;
+  std::string pcap;  ///< capture of all links
   std::string data;  ///< training data; empty: the digits that come with the project
   systemc::Timing timing;
   std::vector<Fault> faults;

@@ -45,6 +45,7 @@ Session::Session(const Options& options) : options_(options), platform_(platform
         fmt::format("host{}", r).c_str(), platform_.card(r), platform_.engine()));
   done_.assign(options.cards, false);
   install_faults();
+  install_capture();
 }
 
 void Session::install_faults() {
@@ -68,7 +69,7 @@ void Session::install_faults() {
     };
     auto st = std::make_shared<State>();
     st->faults = faults;
-    (*it)->set_tap([st](systemc::Cycle, systemc::FlitWords& f) {
+    (*it)->add_tap([st](systemc::Cycle, systemc::FlitWords& f) {
       if (f.sop()) {
         ++st->frame;
         st->offset = 0;
@@ -78,6 +79,36 @@ void Session::install_faults() {
           f.bytes()[x.byte - st->offset] ^= static_cast<uint8_t>(1u << x.bit);
       st->offset += 64;
     });
+  }
+}
+
+// After the faults: what is captured is what travels.
+void Session::install_capture() {
+  if (options_.pcap.empty()) return;
+  using Direction = systemc::LinkCapture::Direction;
+  try {
+    capture_ = std::make_unique<systemc::LinkCapture>(options_.pcap);
+    for (unsigned c = 0; c < platform_.num_cards(); ++c)
+      for (unsigned p = 0; p < platform_.num_planes(); ++p) {
+        capture_->attach(platform_.uplink(c, p), Direction::kOutbound);
+        capture_->attach(platform_.downlink(c, p), Direction::kInbound);
+      }
+  } catch (const std::runtime_error& e) {
+    throw UsageError(fmt::format("--pcap {}", e.what()));
+  }
+  // A run whose capture is lost would be in vain.
+  capture_->on_error([this](const std::string&) {
+    platform_.engine().stop();
+    sc_core::sc_stop();
+  });
+}
+
+void Session::close_capture() {
+  if (capture_ == nullptr) return;
+  try {
+    capture_->close();
+  } catch (const std::runtime_error& e) {
+    failures_.push_back({0, kExitUsage, fmt::format("--pcap {}", e.what())});
   }
 }
 
@@ -128,6 +159,7 @@ void Session::run(const std::function<void(unsigned)>& program) {
   sc_core::sc_start();
   wall_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (end_cycle_ == 0) end_cycle_ = platform_.engine().now();
+  close_capture();
   if (failures_.empty()) {
     for (unsigned r = 0; r < ranks(); ++r) {
       if (done_[r]) continue;

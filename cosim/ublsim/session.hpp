@@ -11,6 +11,7 @@
 #include "platform/inproc_transport.hpp"
 #include "platform/platform.hpp"
 #include "ubl/driver/device.hpp"
+#include "ubl/systemc/capture.hpp"
 #include "ublsim/options.hpp"
 
 namespace ubl::ublsim {
@@ -43,12 +44,15 @@ class Session {
 
  private:
   void install_faults();
+  void install_capture();
+  void close_capture();
   void fail(unsigned rank, ExitCode code, const std::string& message);
   const Options& options_;
   cosim::Platform platform_;
   std::vector<std::unique_ptr<cosim::InprocTransport>> transports_;
   std::vector<bool> done_;
   std::vector<RankFailure> failures_;
+  std::unique_ptr<systemc::LinkCapture> capture_;
   systemc::Cycle end_cycle_ = 0;
   double wall_s_ = 0;
 };

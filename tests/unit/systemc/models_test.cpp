@@ -58,14 +58,18 @@ TEST(Link, DeliversInOrderAfterItsDelayAndWakesTheReceiver) {
   EXPECT_EQ(l.credits_due(), kNever);
 }
 
-TEST(Link, TapCanChangeAFlit) {
+TEST(Link, TapsChangeAFlitInTheirOrder) {
   Sink a, b;
   Link l("l", 1, 1);
   l.connect(&a, &b);
-  l.set_tap([](Cycle, FlitWords& f) { f.bytes()[0] ^= 1; });
+  uint8_t seen = 0;
+  l.add_tap([](Cycle, FlitWords& f) { f.bytes()[0] ^= 1; });
+  l.add_tap([&](Cycle, FlitWords& f) { seen = f.bytes()[0]; });
+  l.add_tap([](Cycle, FlitWords& f) { f.bytes()[0] ^= 8; });
   const FlitWords f = flit(true, true, 0, 6);
   l.send(0, f.w.data());
-  EXPECT_EQ(l.flit().w[0], 7u);
+  EXPECT_EQ(seen, 7u);
+  EXPECT_EQ(l.flit().w[0], 15u);
 }
 
 TEST(Hbm, HashSeesContentsNotTouching) {

@@ -93,7 +93,8 @@ class Link {
     sender_ = sender;
     receiver_ = receiver;
   }
-  void set_tap(Tap tap) { tap_ = std::move(tap); }
+  /// Taps are called in the order in which they were added; each sees what those before it changed.
+  void add_tap(Tap tap) { taps_.push_back(std::move(tap)); }
 
   // Sender's side.
   void send(Cycle now, const uint32_t* words) {
@@ -106,7 +107,7 @@ class Link {
     } else {
       byte_count_ += spec::kLinkFlitBytes;
     }
-    if (tap_) tap_(now, f);
+    for (const Tap& tap : taps_) tap(now, f);
     receiver_->wake_at(now + flit_delay_);
   }
   Cycle credits_due() const { return credits_.due(); }
@@ -136,7 +137,7 @@ class Link {
   Wakeable* receiver_ = nullptr;
   DelayLine<FlitWords> flits_;
   DelayLine<uint8_t> credits_;
-  Tap tap_;
+  std::vector<Tap> taps_;
   uint64_t flit_count_ = 0, frame_count_ = 0, byte_count_ = 0;
 };
 
