@@ -19,7 +19,7 @@ netlist() { # top, class, sources...
   yosys -q -p "read_verilog -sv -I$root/rtl/common $root/rtl/spec/generated/sv/ubl_pkg.sv $*;
     prep -flatten -top $top; check -assert; write_verilog -noattr $work/$top.v" >"$work/$top.log" 2>&1 ||
     { cat "$work/$top.log"; return 1; }
-  # Verilator 5.006 simplifies some trees of bit operations wrongly (its issue 4059).
+  # Without that switch, Verilator 5.006 gets two bits of the gate-level ubl_crc32_pair wrong.
   verilator --cc -O1 -fno-const-bit-op-tree --no-timing -Wno-fatal -Wno-lint --prefix "$class" \
     --top-module "$top" --Mdir "$work/$class" -CFLAGS -DVL_TIME_CONTEXT "$work/$top.v" >"$work/$top.log" 2>&1 ||
     { cat "$work/$top.log"; return 1; }
