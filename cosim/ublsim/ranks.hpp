@@ -4,18 +4,18 @@
 
 #include <memory>
 
-#include "ubl/comm/bootstrap.hpp"
 #include "ubl/comm/communicator.hpp"
 #include "ubl/driver/device.hpp"
 #include "ublsim/session.hpp"
+#include "ublsim/sim_bootstrap.hpp"
 
 namespace ubl::ublsim {
 
 /// Shared by all ranks of a session.
 struct Ranks {
-  explicit Ranks(Session& s) : session(s), bootstrap(s.ranks()) {}
+  explicit Ranks(Session& s) : session(s), bootstrap(s) {}
   Session& session;
-  comm::LocalBootstrap bootstrap;
+  SimBootstrap bootstrap;
 };
 
 /// One rank; constructed in its host program.
