@@ -251,6 +251,8 @@ class Card {
     reads_.clear();
     writes_.clear();
     for (auto& p : ports_) p = Port{};
+    dma_held_ = false;
+    std::fill(std::begin(rxv_held_), std::end(rxv_held_), false);
     clear_inputs();
   }
 
