@@ -130,7 +130,8 @@ module ubl_switch #(
 
   ubl_switch_xbar #(
     .Radix(Radix),
-    .VcDepth(VcDepth)
+    .VcDepth(VcDepth),
+    .EnableEcn(EnableEcn)
   ) u_xbar (
     .clk_i, .rst_ni, .rx_valid_i, .rx_data_i,
     .wr_slot_i(wr_slot),

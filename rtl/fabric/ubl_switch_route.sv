@@ -97,8 +97,10 @@ module ubl_switch_route #(
         if (meta[9]) begin
           // Network order: the first byte is the most significant.
           ether_type = {rx_data_i[p*512 + 96 +: 8], rx_data_i[p*512 + 104 +: 8]};
-          ect = rx_data_i[p*512 + 120 +: 2] == 2'(ubl_pkg::EcnEct0);
           total_length = {rx_data_i[p*512 + 128 +: 8], rx_data_i[p*512 + 136 +: 8]};
+          // A header too short to hold its checksum is never marked.
+          ect = rx_data_i[p*512 + 120 +: 2] == 2'(ubl_pkg::EcnEct0) &&
+                total_length >= 16'(ubl_pkg::LinkIpBytes);
           dst = {rx_data_i[p*512 + 240 +: 8], rx_data_i[p*512 + 248 +: 8],
                  rx_data_i[p*512 + 256 +: 8], rx_data_i[p*512 + 264 +: 8]};
           node = dst[15:0];

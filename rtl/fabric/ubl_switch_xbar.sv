@@ -8,14 +8,18 @@
 //
 // When the sink is not ready: cannot happen, a flit is read only when its credit is held.
 //
-// The memory is a variable of the clocked process (blocking assignment, after all reads), the
-// outputs are registers. A flit's data are copied once in and once out.
+// Frames granted with a mark get their ECN field set to CE on the way.
+//
+// Memory and marks are variables of one clocked process (blocking assignments, the memory written
+// after all reads); the outputs are registers. A flit's data are copied once in and once out.
 
 module ubl_switch_xbar #(
   /// Ports, 2..128.
   parameter int unsigned Radix = 16,
   /// Flits buffered per virtual channel and input.
-  parameter int unsigned VcDepth = ubl_pkg::LinkVcDepth
+  parameter int unsigned VcDepth = ubl_pkg::LinkVcDepth,
+  /// Marks congestion.
+  parameter bit EnableEcn = 1'b1
 ) (
   /// Clock.
   input  logic                 clk_i,
@@ -46,34 +50,114 @@ module ubl_switch_xbar #(
 
   // The outputs are the registers themselves: another name would be one more copy of all data.
 
-  logic unused_mark;
-  assign unused_mark = ^{rd0_i, rd1_i};
+  // Congestion marks: ECT(0) becomes CE in the IP header of the first flit, the header checksum
+  // follows (RFC 1624), and the FCS, which comes flits later, is changed by the CRC of the
+  // difference. That is linear: a frame with a wrong checksum or FCS keeps it wrong.
+  localparam int unsigned EcnByte = ubl_pkg::LinkEthBytes + 1;
+  localparam int unsigned LenByte = ubl_pkg::LinkEthBytes + 2;
+  localparam int unsigned SumByte = ubl_pkg::LinkEthBytes + 10;
+  localparam int unsigned AtW = 14;
+  logic [Radix-1:0] marked;              // outputs that send a marked frame
+  logic [31:0]      delta [1 << PortW];  // change of its FCS
+  logic [AtW-1:0]   fcs_at [1 << PortW]; // where its FCS begins, bytes from the next flit; signed
 
+  // Product modulo the CRC polynomial, bit 31 = x^0.
+  function automatic logic [31:0] crc_mul(input logic [31:0] a, input logic [31:0] b);
+    logic [31:0] f, r;
+    f = b;
+    r = '0;
+    for (int unsigned k = 0; k < 32; k++) begin
+      if (a[31-k]) r = r ^ f;
+      f = (f >> 1) ^ (f[0] ? ubl_pkg::LinkCrc32Poly : 32'd0);
+    end
+    crc_mul = r;
+  endfunction
+
+  // x^(8 * 2^k) for k = 0..12, 32 bits each.
+  function automatic logic [13*32-1:0] crc_powers(input logic [31:0] x8);
+    logic [31:0] power;
+    power = x8;
+    for (int unsigned k = 0; k < 13; k++) begin
+      crc_powers[k*32 +: 32] = power;
+      power = crc_mul(power, power);
+    end
+  endfunction
+  localparam logic [13*32-1:0] Powers = crc_powers(32'h00800000);
+
+  // Change of the FCS when byte EcnByte changes by 1 and the two bytes from SumByte on by `sum`
+  // (first byte in the low bits); the FCS begins at byte `at`.
+  function automatic logic [31:0] fcs_delta(input logic [15:0] sum, input logic [AtW-1:0] at);
+    logic [31:0]    crc;
+    logic [AtW-1:0] n;
+    crc = 32'd1;
+    for (int unsigned k = 0; k < 8 * (SumByte - EcnByte); k++) begin
+      crc = (crc >> 1) ^ (crc[0] ? ubl_pkg::LinkCrc32Poly : 32'd0);
+    end
+    crc = crc ^ 32'(sum);
+    for (int unsigned k = 0; k < 16; k++) begin
+      crc = (crc >> 1) ^ (crc[0] ? ubl_pkg::LinkCrc32Poly : 32'd0);
+    end
+    // The bytes between are unchanged: multiply by x^(8 n).
+    n = at - AtW'(SumByte + 2);
+    for (int unsigned k = 0; k < 13; k++) begin
+      if (n[k]) crc = crc_mul(crc, Powers[k*32 +: 32]);
+    end
+    fcs_delta = crc;
+  endfunction
+
+  /* verilator lint_off BLKSEQ */  // memory and marks are variables of this process, see above
   always_ff @(posedge clk_i or negedge rst_ni) begin : p_xbar
-    ubl_pkg::switch_rd_t rd;
+    ubl_pkg::switch_rd_t     rd;
+    logic [PortW-1:0]        out;
+    logic [PortW+SlotAw-1:0] from;
+    logic [15:0]             sum, new_sum;
+    logic [AtW-1:0]          at, byte_at;
+
     if (!rst_ni) begin
       tx_valid_o <= '0;
       tx_meta_o <= '0;
+      marked = '0;
     end else begin
       tx_valid_o <= '0;
       for (int unsigned i = 0; i < Radix; i++) begin
         for (int unsigned r = 0; r < 2; r++) begin
           rd = r == 0 ? rd0_i[i*32 +: ubl_pkg::SwitchRdBits] : rd1_i[i*32 +: ubl_pkg::SwitchRdBits];
           if (rd.valid) begin
-            tx_valid_o[rd.out[PortW-1:0]] <= 1'b1;
-            tx_meta_o[32'(rd.out)*10 +: 10] <= {rd.sop, rd.eop, rd.vc, rd.empty};
-            tx_data_o[32'(rd.out)*512 +: 512] <= mem[{PortW'(i), rd.slot[SlotAw-1:0]}];
+            out = rd.out[PortW-1:0];
+            from = {PortW'(i), rd.slot[SlotAw-1:0]};
+            tx_valid_o[out] <= 1'b1;
+            tx_meta_o[32'(out)*10 +: 10] <= {rd.sop, rd.eop, rd.vc, rd.empty};
+            tx_data_o[32'(out)*512 +: 512] <= mem[from];
+            if (EnableEcn && (rd.mark || marked[out])) begin
+              at = fcs_at[out];
+              if (rd.mark) begin
+                at = AtW'({mem[from][LenByte*8 +: 8], mem[from][LenByte*8+8 +: 8]}) +
+                     AtW'(ubl_pkg::LinkEthBytes);
+                sum = {mem[from][SumByte*8 +: 8], mem[from][SumByte*8+8 +: 8]};
+                new_sum = sum == '0 ? 16'hfffe : sum - 16'd1;
+                tx_data_o[32'(out)*512 + EcnByte*8 +: 2] <= 2'(ubl_pkg::EcnCe);
+                tx_data_o[32'(out)*512 + SumByte*8 +: 16] <= {new_sum[7:0], new_sum[15:8]};
+                sum = sum ^ new_sum;
+                delta[out] = fcs_delta({sum[7:0], sum[15:8]}, at);
+              end
+              for (int unsigned b = 0; b < 4; b++) begin
+                byte_at = at + AtW'(b);
+                if (byte_at[AtW-1:6] == '0) begin
+                  tx_data_o[32'(out)*512 + 32'(byte_at)*8 +: 8] <=
+                      mem[from][{byte_at[5:0], 3'd0} +: 8] ^ delta[out][b*8 +: 8];
+                end
+              end
+              fcs_at[out] = at - AtW'(64);
+              marked[out] = !rd.eop;
+            end
           end
         end
       end
       for (int unsigned i = 0; i < Radix; i++) begin
-        if (rx_valid_i[i]) begin
-          /* verilator lint_off BLKSEQ */  // memory of this process only, written after the reads
-          mem[{PortW'(i), wr_slot_i[i*32 +: SlotAw]}] = rx_data_i[i*512 +: 512];
-          /* verilator lint_on BLKSEQ */
-        end
+        if (rx_valid_i[i]) mem[{PortW'(i), wr_slot_i[i*32 +: SlotAw]}] = rx_data_i[i*512 +: 512];
       end
     end
   end
+  /* verilator lint_on BLKSEQ */
 
 endmodule

@@ -100,7 +100,7 @@ module nic_port_rx #(
   localparam int unsigned DoneW     = $clog2(DoneDepth);
   localparam int unsigned CountW    = $clog2(VcDepth) + 2;
   localparam int unsigned MaxFlits  = ubl_pkg::LinkMaxFrameFlits;
-  localparam logic [31:0] Residue   = 32'hDEBB_20E3;  // FCS or ICRC state behind a right one
+  localparam logic [31:0] Residue   = 32'hDEBB_20E3;  // ICRC state behind a right ICRC
 
   // ---------------------------------------------------------------------------------------------
   // Stage A: into the shifted domain
@@ -147,7 +147,8 @@ module nic_port_rx #(
   logic [BufW-1:0]              b_index;
   logic [511:0]                 head0_q;           // first word of the frame
   logic [127:0]                 head1_q;           // start of the second one
-  logic [31:0]                  fcs_state, icrc_state;
+  logic [31:0]                  fcs_state, icrc_state, fcs_state_q, icrc_state_q;
+  logic [4:0]                   b_words;
 
   always_comb begin
     b_start = a_sop_q || !in_frame_q || a_vc_q != vc_q;
@@ -167,13 +168,17 @@ module nic_port_rx #(
     if (b_store) buf_mem[{b_ch, b_index}] <= a_q;
   end
 
-  nic_port_crc u_crc (
-    .clk_i   (clk_i),
-    .en_i    (a_valid_q),
-    .first_i (b_start),
-    .data_i  (a_q),
-    .fcs_o   (fcs_state),
-    .icrc_o  (icrc_state)
+  // All words before the FCS. Unused words are (empty - 2) / 4, see nic_port.md.
+  assign b_words = !a_valid_q ? 5'd0 : (a_eop_q ? {1'b0, ~a_empty_q[5:2]} : 5'd16);
+
+  ubl_crc32_pair u_crc (
+    .first_i  (b_start),
+    .data_i   (a_q),
+    .nwords_i (b_words),
+    .fcs_i    (fcs_state_q),
+    .icrc_i   (icrc_state_q),
+    .fcs_o    (fcs_state),
+    .icrc_o   (icrc_state)
   );
 
   logic        c_end_q, c_abort_q, c_bad_q;
@@ -191,6 +196,8 @@ module nic_port_rx #(
       held_q         <= '0;
       head0_q        <= '0;
       head1_q        <= '0;
+      fcs_state_q    <= '0;
+      icrc_state_q   <= '0;
       c_end_q        <= 1'b0;
       c_abort_q      <= 1'b0;
       c_bad_q        <= 1'b0;
@@ -210,6 +217,8 @@ module nic_port_rx #(
       end
       if (a_valid_q) begin
         in_frame_q <= !a_eop_q;
+        fcs_state_q  <= fcs_state;
+        icrc_state_q <= icrc_state;
         bad_q      <= b_bad;
         vc_q       <= a_vc_q;
         k_q        <= b_long ? b_k : b_k + 7'd1;
@@ -231,7 +240,6 @@ module nic_port_rx #(
   // ---------------------------------------------------------------------------------------------
   // Stage C: is the frame right?
   // ---------------------------------------------------------------------------------------------
-  logic [31:0]    fcs_back, icrc_back;
   logic           op_ack, op_red, op_imm, op_known, odd_length, malformed, misrouted, c_request;
   logic [2:0]     off;
   logic [11:0]    icrc_word;                // word of the ICRC, counted from the start
@@ -242,29 +250,6 @@ module nic_port_rx #(
   ubl_pkg::rxh_t  c_rxh;
   logic [31:0]    reth_length, w_redh, w_imm;
   logic [7:0]     c_err;
-
-  nic_port_crc_rewind u_rewind_fcs (
-    .en_i    (c_end_q),
-    .words_i (c_empty_q[5:2]),
-    .state_i (fcs_state),
-    .state_o (fcs_back)
-  );
-
-  nic_port_crc_rewind u_rewind_icrc (
-    .en_i    (c_end_q),
-    .words_i (c_empty_q[5:2]),
-    .state_i (icrc_state),
-    .state_o (icrc_back)
-  );
-
-  function automatic logic [31:0] crc_word(logic [31:0] state);
-    logic [31:0] c;
-    c = state;
-    for (int unsigned i = 0; i < 32; i++) begin
-      c = (c >> 1) ^ (ubl_pkg::LinkCrc32Poly & {32{c[0]}});
-    end
-    crc_word = c;
-  endfunction
 
   function automatic logic [15:0] swap16(logic [15:0] v);
     swap16 = {v[7:0], v[15:8]};
@@ -332,8 +317,8 @@ module nic_port_rx #(
 
       if (c_bad_q)                                                 c_err = ubl_pkg::ErrCauseFraming;
       else if (odd_length)                                         c_err = ubl_pkg::ErrCauseMalformed;
-      else if (fcs_back != Residue)                                c_err = ubl_pkg::ErrCauseFcs;
-      else if (icrc_back != crc_word(Residue ^ c_fcs_q))           c_err = ubl_pkg::ErrCauseIcrc;
+      else if (fcs_state_q != ~c_fcs_q)                            c_err = ubl_pkg::ErrCauseFcs;
+      else if (icrc_state_q != Residue)                            c_err = ubl_pkg::ErrCauseIcrc;
       else if (malformed)                                          c_err = ubl_pkg::ErrCauseMalformed;
       else if (misrouted)                                          c_err = ubl_pkg::ErrCauseMisrouted;
       c_request = c_err == ubl_pkg::ErrCauseNone && !op_ack;

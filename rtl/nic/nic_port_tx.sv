@@ -356,7 +356,8 @@ module nic_port_tx #(
   logic [511:0] beat, word;
   logic [127:0] carry_q, carry_d;
   logic         is_ack, has_red, has_imm;
-  logic [10:0]  icrc_dist;
+  logic [10:0]  icrc_dist;       // words from the start of this word to the ICRC
+  logic         icrc_behind;     // there is none
 
   assign need_beat = cur_k_q != 7'd0 && cur_k_q <= cur_beats_q;
   assign step      = cur_valid_q && s1_free && (!need_beat || stored_q[cur_ch] != '0);
@@ -365,7 +366,8 @@ module nic_port_tx #(
   assign is_ack    = f_opcode == ubl_pkg::PktOpAck;
   assign has_red   = f_opcode == ubl_pkg::PktOpReduce || f_opcode == ubl_pkg::PktOpReduceImm;
   assign has_imm   = f_opcode == ubl_pkg::PktOpWriteImm || f_opcode == ubl_pkg::PktOpReduceImm;
-  assign icrc_dist = cur_icrc_q - {cur_k_q, 4'd0};
+  assign icrc_dist   = cur_icrc_q - {cur_k_q, 4'd0};
+  assign icrc_behind = cur_icrc_q <= {cur_k_q, 4'd0};
 
   function automatic logic [15:0] swap16(logic [15:0] v);
     swap16 = {v[7:0], v[15:8]};
@@ -470,51 +472,31 @@ module nic_port_tx #(
   logic [4:0]   s1_n_q, s2_n_q;          // words before the ICRC, when fin
   logic [5:0]   s1_empty_q, s2_empty_q;
   logic [511:0] s1_q, s2_q;
-  logic [31:0]  fcs_state, icrc_state, fcs_back, icrc_back, icrc_new, fcs_new, icrc_q, fcs_q;
+  logic [31:0]  fcs_state, icrc_state;   // over the words before the ICRC
+  logic [31:0]  fcs_state_q, icrc_state_q, icrc_new, fcs_new, icrc_q, fcs_q;
+  logic [4:0]   s1_words_q, crc_words;   // words of the stage that the ICRC covers
   logic         behind_q, behind_icrc_q;  // word 0 of the last word holds ICRC and FCS, or only FCS
 
   assign s2_out  = s2_valid_q && (s2_last_q || s1_valid_q);
   assign s1_move = s1_valid_q && (!s2_valid_q || s2_out);
   assign s1_free = !s1_valid_q || s1_move;
 
-  nic_port_crc u_crc (
-    .clk_i   (clk_i),
-    .en_i    (s1_move),
-    .first_i (s1_first_q),
-    .data_i  (s1_q),
-    .fcs_o   (fcs_state),
-    .icrc_o  (icrc_state)
+  assign crc_words = s1_move ? s1_words_q : 5'd0;
+
+  ubl_crc32_pair u_crc (
+    .first_i  (s1_first_q),
+    .data_i   (s1_q),
+    .nwords_i (crc_words),
+    .fcs_i    (fcs_state_q),
+    .icrc_i   (icrc_state_q),
+    .fcs_o    (fcs_state),
+    .icrc_o   (icrc_state)
   );
 
-  logic       fin_out;
-  logic [3:0] zeros;
+  `include "ubl_crc32.svh"
 
+  logic fin_out;
   assign fin_out = s2_out && s2_fin_q;
-  assign zeros   = 4'(5'd16 - s2_n_q);
-
-  nic_port_crc_rewind u_rewind_fcs (
-    .en_i    (fin_out),
-    .words_i (zeros),
-    .state_i (fcs_state),
-    .state_o (fcs_back)
-  );
-
-  nic_port_crc_rewind u_rewind_icrc (
-    .en_i    (fin_out),
-    .words_i (zeros),
-    .state_i (icrc_state),
-    .state_o (icrc_back)
-  );
-
-  // FCS: one more word, the ICRC, and the complement.
-  function automatic logic [31:0] crc_word(logic [31:0] state);
-    logic [31:0] c;
-    c = state;
-    for (int unsigned i = 0; i < 32; i++) begin
-      c = (c >> 1) ^ (ubl_pkg::LinkCrc32Poly & {32{c[0]}});
-    end
-    crc_word = c;
-  endfunction
 
   logic [511:0]   out_word;
   logic [15:0]    out_next;
@@ -526,8 +508,8 @@ module nic_port_tx #(
     out_word = s2_q;
     out_next = s2_last_q ? 16'd0 : s1_q[15:0];
     if (fin_out) begin
-      icrc_new = icrc_back ^ {32{!s2_bad_q}};
-      fcs_new  = crc_word(fcs_back ^ icrc_new) ^ {32{!s2_bad_q}};
+      icrc_new = icrc_state_q ^ {32{!s2_bad_q}};
+      fcs_new  = crc32_1(fcs_state_q ^ icrc_new) ^ {32{!s2_bad_q}};
       for (int unsigned w = 1; w < 16; w++) begin
         if (s2_n_q == 5'(w)) out_word[32*w +: 32] = icrc_new;
         if (s2_n_q == 5'(w - 1)) out_word[32*w +: 32] = fcs_new;
@@ -563,6 +545,9 @@ module nic_port_tx #(
       s2_q          <= '0;
       {s1_first_q, s1_last_q, s1_fin_q, s1_bad_q, s1_vc_q, s1_n_q, s1_empty_q} <= '0;
       {s2_first_q, s2_last_q, s2_fin_q, s2_bad_q, s2_vc_q, s2_n_q, s2_empty_q} <= '0;
+      s1_words_q    <= '0;
+      fcs_state_q   <= '0;
+      icrc_state_q  <= '0;
       behind_q      <= 1'b0;
       behind_icrc_q <= 1'b0;
       icrc_q        <= '0;
@@ -589,8 +574,9 @@ module nic_port_tx #(
         s1_valid_q <= 1'b1;
         s1_first_q <= cur_k_q == 7'd0;
         s1_last_q  <= cur_k_q == cur_flits_q - 7'd1;
-        s1_fin_q   <= icrc_dist != '0 && icrc_dist <= 11'd16;
+        s1_fin_q   <= !icrc_behind && icrc_dist <= 11'd16;
         s1_n_q     <= icrc_dist[4:0];
+        s1_words_q <= icrc_behind ? 5'd0 : (icrc_dist > 11'd16 ? 5'd16 : icrc_dist[4:0]);
         s1_bad_q   <= cur_bad_q || (need_beat && err_mem[{cur_ch, buf_read_q[cur_ch]}]);
         s1_vc_q    <= f_vc;
         s1_empty_q <= (cur_k_q == cur_flits_q - 7'd1)
@@ -599,6 +585,8 @@ module nic_port_tx #(
         s1_valid_q <= 1'b0;
       end
       if (s1_move) begin
+        fcs_state_q  <= fcs_state;
+        icrc_state_q <= icrc_state;
         s2_q       <= s1_q;
         s2_valid_q <= 1'b1;
         {s2_first_q, s2_last_q, s2_fin_q, s2_bad_q, s2_vc_q, s2_n_q, s2_empty_q} <=

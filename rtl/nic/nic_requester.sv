@@ -189,6 +189,7 @@ module nic_requester #(
     logic [MsgW:0]     nmsg;     // messages between head and emit (+1 if mid)
     logic [23:0]       next;     // next PSN
     logic [23:0]       una;      // oldest unacknowledged PSN
+    logic [1:0]        vc;       // VC of the packets outstanding
     logic [7:0]        pktc;     // packets since the last acknowledge request
     logic              err_v;    // the message that holds err_psn fails with err_st
     logic [23:0]       err_psn;
@@ -623,10 +624,12 @@ module nic_requester #(
             log_valid      = n.stop & ~wqe_i.err;
             log_d.cause    = ubl_pkg::ErrCauseLocal;
             log_d.psn      = w.next;
-          end else if (!wnd_open) begin
+          end else if (!wnd_open || (w.vc != wqe_i.vc && w.una != w.next)) begin
+            // Another VC may overtake: the packets of the old one must have arrived.
             no_run = 1'b1;
           end else begin
             tx_valid     = 1'b1;
+            n.vc         = wqe_i.vc;
             tx_d.vc      = wqe_i.vc;
             tx_d.laddr   = wqe_i.laddr + {32'd0, w.off};
             tx_d.len     = pkt_len;
@@ -827,6 +830,8 @@ module nic_requester #(
   `UBL_COVER(stale_visit, ev == EvRun && !(w.want_v && w.want == run_sel))
   `UBL_COVER(fence_wait, ev == EvRun && w.state == StReady && arrived && wqe_i.fence && w.nmsg != '0)
   `UBL_COVER(window_wait, ev == EvRun && w.mid && !wnd_open)
+  `UBL_COVER(vc_change_wait, ev == EvRun && w.state == StReady && arrived && w.vc != wqe_i.vc &&
+             w.una != w.next)
   `UBL_COVER(timeout_progress, ev == EvTmo && tmo_push)
 
 endmodule

@@ -108,8 +108,7 @@ class Speed {
         const bool eop = p.left == 1;
         put(dut_->rx_valid_i, i, 1);
         put(dut_->rx_meta_i, i * 10,
-            unsigned{sop} << 9 | unsigned{eop} << 8 |
-                static_cast<unsigned>(spec::Vc::kBulk) << 6);
+            unsigned{sop} << 9 | unsigned{eop} << 8 | static_cast<unsigned>(spec::Vc::kBulk) << 6);
         std::memcpy(&dut_->rx_data_i.m_storage[i * 16], head_, 64);
         --p.left;
         --p.credit;

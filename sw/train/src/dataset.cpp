@@ -74,7 +74,7 @@ Dataset Dataset::parse(std::istream& in, const std::string& name, size_t expecte
       } else if (column < kPixels) {
         if (v > static_cast<int>(kMaxPixel))
           fail(fmt::format("column {}: pixel {} is not in 0..{}", shown_column, v, kMaxPixel));
-        s.pixel[column] = static_cast<float>(v);
+        s.pixel[column] = static_cast<float>(v) / kMaxPixel;
       }
     }
     if (column != kPixels + 1)

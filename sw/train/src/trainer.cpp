@@ -63,8 +63,7 @@ Trainer::Trainer(const Dataset& data, const Config& config, unsigned rank)
   SplitMix64 init = stream(config.seed, kInit);
   const auto fill = [&](size_t begin, size_t in, size_t out) {
     const float limit = static_cast<float>(math::sqrt(6.0 / static_cast<double>(in + out)));
-    for (size_t i = 0; i < in * out; ++i)
-      weights_[begin + i] = (2.0f * init.unit() - 1.0f) * limit;
+    for (size_t i = 0; i < in * out; ++i) weights_[begin + i] = (2.0f * init.unit() - 1.0f) * limit;
   };
   const size_t h = config.hidden;
   fill(0, kPixels, h);
@@ -87,7 +86,7 @@ void Trainer::forward(const Sample& s, float* hidden, double* logits) const {
   const float* b2 = w2 + kClasses * h;
   for (size_t j = 0; j < h; ++j) {
     float a = b1[j];
-    for (size_t i = 0; i < kPixels; ++i) a += w1[j * kPixels + i] * s.pixel[i] * 0.0625f;
+    for (size_t i = 0; i < kPixels; ++i) a += w1[j * kPixels + i] * s.pixel[i];
     hidden[j] = static_cast<float>(math::tanh(static_cast<double>(a)));
   }
   for (size_t k = 0; k < kClasses; ++k) {
@@ -139,18 +138,16 @@ void Trainer::compute_gradient(unsigned step, float* grad) {
     for (size_t j = 0; j < h; ++j) {
       const float d = d_hidden[j] * (1.0f - hidden[j] * hidden[j]);
       g_b1[j] += d;
-      for (size_t i = 0; i < kPixels; ++i) g_w1[j * kPixels + i] += d * s.pixel[i] * 0.0625f;
+      for (size_t i = 0; i < kPixels; ++i) g_w1[j * kPixels + i] += d * s.pixel[i];
     }
   }
   grad[n] = static_cast<float>(loss * scale);
 }
 
 void Trainer::apply(unsigned step, const float* summed) {
-  const float done = config_.steps > 1
-                         ? static_cast<float>(step) / static_cast<float>(config_.steps - 1)
-                         : 0.0f;
-  const float rate =
-      config_.learning_rate + (config_.final_rate - config_.learning_rate) * done;
+  const float done =
+      config_.steps > 1 ? static_cast<float>(step) / static_cast<float>(config_.steps - 1) : 0.0f;
+  const float rate = config_.learning_rate + (config_.final_rate - config_.learning_rate) * done;
   const size_t n = config_.parameters();
   for (size_t i = 0; i < n; ++i) {
     velocity_[i] = config_.momentum * velocity_[i] + summed[i];
@@ -266,8 +263,7 @@ RunResult run_reference(const Dataset& data, const Config& config, AddF32 add,
   for (unsigned r = 0; r < config.ranks; ++r) trainers.emplace_back(data, config, r);
   if (trainers.empty()) throw ConfigError("train: ranks is 0");
   Recorder recorder(trainers[0], config, progress);
-  std::vector<std::vector<float>> vectors(config.ranks,
-                                          std::vector<float>(config.vector_size()));
+  std::vector<std::vector<float>> vectors(config.ranks, std::vector<float>(config.vector_size()));
   for (unsigned step = 0; step < config.steps; ++step) {
     for (unsigned r = 0; r < config.ranks; ++r)
       trainers[r].compute_gradient(step, vectors[r].data());
@@ -285,8 +281,8 @@ std::string first_difference(const RunResult& run, const RunResult& reference) {
       return fmt::format("{}: {} values, reference {}", what, a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i)
       if (bits(a[i]) != bits(b[i]))
-        return fmt::format("{} {}: {:08x} ({:.9g}), reference {:08x} ({:.9g})", what, i,
-                           bits(a[i]), a[i], bits(b[i]), b[i]);
+        return fmt::format("{} {}: {:08x} ({:.9g}), reference {:08x} ({:.9g})", what, i, bits(a[i]),
+                           a[i], bits(b[i]), b[i]);
     return {};
   };
   if (run.sums.size() != reference.sums.size())

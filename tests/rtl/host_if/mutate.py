@@ -83,7 +83,7 @@ def build(args, name, folder, recompile=False):
     archives = [a for a in args.inputs if a.endswith(".a")]
     if recompile:
         objects = [a for a in objects if "rtl_host_if" not in a]
-        includes = [f"-I{obj}", f"-I{ROOT}/rtl/spec/generated/cpp", f"-I{ROOT}/tests/include",
+        includes = [f"-I{obj}", f"-I{ROOT}/cmake/verilated", f"-I{ROOT}/rtl/spec/generated/cpp", f"-I{ROOT}/tests/include",
                     f"-I{args.verilator_include}", f"-I{args.verilator_include}/vltstd"]
         for source in ["bench", "host_if_test"]:
             r = run([args.cxx, "-std=c++17", "-O1", "-w", "-DVL_TIME_CONTEXT", *includes, "-c",
@@ -117,6 +117,7 @@ def main():
     p.add_argument("--no-netlist", action="store_true")
     p.add_argument("inputs", nargs="*", help="objects and archives of the test program")
     args = p.parse_args()
+    args.inputs = [name for arg in args.inputs for name in arg.split(";")]  # CMake lists
     args.verilator_args = []
     root = run(["verilator", "--getenv", "VERILATOR_ROOT"]).stdout.strip()
     args.verilator_include = f"{root}/include"

@@ -42,9 +42,9 @@ inline void put_little(Bytes& out, uint32_t value) {
 inline uint32_t icrc_of(const Bytes& frame, size_t end) {
   Bytes b(frame.begin() + 14, frame.begin() + static_cast<long>(end));
   b.resize(std::max<size_t>(b.size(), 33));  // a frame too short to have an ICRC
-  b[1] = b[8] = b[10] = b[11] = 0xff;  // type of service, time to live, IP checksum
-  b[26] = b[27] = 0xff;                // UDP checksum
-  b[32] = 0xff;                        // BTH byte 4
+  b[1] = b[8] = b[10] = b[11] = 0xff;        // type of service, time to live, IP checksum
+  b[26] = b[27] = 0xff;                      // UDP checksum
+  b[32] = 0xff;                              // BTH byte 4
   uint32_t s = 0xffffffff;
   for (int i = 0; i < 8; ++i) s = crc32_table(s, 0xff);
   for (uint8_t x : b) s = crc32_table(s, x);
@@ -96,8 +96,8 @@ inline Bytes build_frame(const spec::Txd& d, uint16_t node, uint8_t plane, const
   const bool ack = !has_reth(d.opcode);
   const size_t len = ack ? 0 : d.len;
   const size_t pad = (4 - len % 4) % 4;
-  const size_t headers = 12 + (ack ? 4 : 16) + (is_reduce(d.opcode) ? 4 : 0) +
-                         (has_imm(d.opcode) ? 4 : 0);
+  const size_t headers =
+      12 + (ack ? 4 : 16) + (is_reduce(d.opcode) ? 4 : 0) + (has_imm(d.opcode) ? 4 : 0);
   const size_t udp_length = 8 + headers + len + pad + 4;
   Bytes f;
   f.reserve(headers + len + 64);
@@ -117,7 +117,8 @@ inline Bytes build_frame(const spec::Txd& d, uint16_t node, uint8_t plane, const
     put(f, d.syndrome, 1), put(f, d.msn, 3);
   } else {
     put(f, d.raddr, 8), put(f, d.rkey, 4), put(f, len, 4);
-    if (is_reduce(d.opcode)) put(f, static_cast<uint64_t>(d.red_op) << 4 | d.red_dtype, 1), put(f, 0, 3);
+    if (is_reduce(d.opcode))
+      put(f, static_cast<uint64_t>(d.red_op) << 4 | d.red_dtype, 1), put(f, 0, 3);
     if (has_imm(d.opcode)) put(f, d.imm, 4);
     f.insert(f.end(), payload.begin(), payload.begin() + static_cast<long>(len));
     f.insert(f.end(), pad, 0);

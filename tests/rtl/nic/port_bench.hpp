@@ -30,8 +30,8 @@ struct BenchConfig {
   uint16_t node = 0x0102;
   uint8_t plane = 3;
   int latency_min = 1, latency_max = 1;  // of memory, cycles
-  double ready = 1.0;                    // chance that a sink is ready, or a source offers, per cycle
-  bool skip_idle = false;                // do not evaluate while idle and without active input
+  double ready = 1.0;      // chance that a sink is ready, or a source offers, per cycle
+  bool skip_idle = false;  // do not evaluate while idle and without active input
   size_t memory_bytes = 1 << 22;
 };
 
@@ -42,12 +42,16 @@ class Stable {
   void check(bool valid, bool ready, const uint32_t* data) {
     if (waiting_) {
       if (!valid) ADD_FAILURE() << name_ << ": valid withdrawn";
-      if (!std::equal(last_.begin(), last_.end(), data)) ADD_FAILURE() << name_ << ": payload changed";
+      if (!std::equal(last_.begin(), last_.end(), data))
+        ADD_FAILURE() << name_ << ": payload changed";
     }
     waiting_ = valid && !ready;
     if (waiting_) last_.assign(data, data + words_);
   }
-  void reset() { waiting_ = false; last_.clear(); }
+  void reset() {
+    waiting_ = false;
+    last_.clear();
+  }
 
  private:
   const char* name_;
@@ -75,9 +79,9 @@ class PortBench {
   Bytes memory;
 
   // nic_core
-  std::array<std::deque<spec::Txd>, 3> txd;   // to hand out
+  std::array<std::deque<spec::Txd>, 3> txd;  // to hand out
   std::array<int, 3> txd_credit{};
-  std::deque<spec::Rxv> verdicts;             // to give
+  std::deque<spec::Rxv> verdicts;  // to give
   std::function<void(const spec::Rxh&)> on_rxh = [](const spec::Rxh&) {};
   std::function<void(const spec::Txc&)> on_txc = [](const spec::Txc&) {};
   std::function<void(const spec::Rxd&)> on_rxd = [](const spec::Rxd&) {};
@@ -85,8 +89,8 @@ class PortBench {
   bool rxh_blocked = false, memory_blocked = false;
 
   // link, valid after cycle()
-  spec::Flit flit;             // what left in this cycle
-  unsigned rx_credit = 0;      // credits returned in this cycle
+  spec::Flit flit;         // what left in this cycle
+  unsigned rx_credit = 0;  // credits returned in this cycle
 
   uint64_t now = 0, evaluated = 0, moved = 0;  // moved: handshakes and flits, for progress checks
   uint64_t trace = 0;                          // hash of everything that came out, with its cycle
@@ -234,7 +238,8 @@ class PortBench {
 
   void mix(uint32_t what, const uint32_t* words, size_t count) {
     trace = (trace ^ now ^ what) * 0x9e3779b97f4a7c15ull;
-    for (size_t i = 0; i < count; ++i) trace = (trace ^ (trace >> 29) ^ words[i]) * 0xbf58476d1ce4e5b9ull;
+    for (size_t i = 0; i < count; ++i)
+      trace = (trace ^ (trace >> 29) ^ words[i]) * 0xbf58476d1ce4e5b9ull;
   }
   void mix_credits(uint32_t bits) {
     if (bits != 0) mix(8, &bits, 1);

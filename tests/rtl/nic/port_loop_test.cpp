@@ -18,7 +18,7 @@ struct LoopConfig {
   unsigned corrupt_per_mille = 0;       // frames with flipped bits
   unsigned bad_read_per_mille = 0, bad_write_per_mille = 0;
   int packets = 300;
-  unsigned gap = 0;                     // mean cycles between descriptors, to let ports fall idle
+  unsigned gap = 0;  // mean cycles between descriptors, to let ports fall idle
 };
 
 // One direction of a link.

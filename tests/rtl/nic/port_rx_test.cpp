@@ -61,8 +61,9 @@ TEST(NicPortRx, AnyBitFlipIsFound) {
     const Bytes p = t.payload(len);
     Bytes f = t.frame(t.request(op, vc, len, t.r() & 0xfffff), p);
     // Every bit of the short ones sooner or later; bursts too.
-    const size_t bit = static_cast<size_t>(i) < 16 * f.size() ? static_cast<size_t>(i) % (8 * f.size())
-                                                              : t.r() % (8 * f.size());
+    const size_t bit = static_cast<size_t>(i) < 16 * f.size()
+                           ? static_cast<size_t>(i) % (8 * f.size())
+                           : t.r() % (8 * f.size());
     f[bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));
     for (unsigned k = t.r() % 3; k > 0; --k) {
       const size_t other = bit + 1 + t.r() % 30;
@@ -97,49 +98,49 @@ TEST(NicPortRx, CausesByName) {
     t.bad(f, kReq, E::kIcrc);
   }
   // Fields that the ICRC does not cover.
-  change(kWrite, 10, 15, 0x01, E::kMalformed);                // checksum does not match
+  change(kWrite, 10, 15, 0x01, E::kMalformed);  // checksum does not match
   for (uint8_t op : {kWrite, kReduceImm, kAck}) {
     const unsigned len = 40;
-    change(op, len, 12, 0x08, E::kMalformed);                 // EtherType
-    change(op, len, 14, 0x20, E::kMalformed, true);           // IP version
-    change(op, len, 14, 0x01, E::kMalformed, true);           // header length
-    change(op, len, 17, 0x04, E::kMalformed, true);           // total length
-    change(op, len, 23, 0x01, E::kMalformed, true);           // protocol
-    change(op, len, 24, 0x01, E::kMalformed);                 // checksum
-    change(op, len, 37, 0x01, E::kMalformed);                 // UDP port
-    change(op, len, 39, 0x04, E::kMalformed);                 // UDP length
-    change(op, len, 42, 0x80, E::kMalformed);                 // opcode
-    change(op, len, 43, 0x10, E::kMalformed);                 // pad
-    change(op, len, 43, 0x01, E::kMalformed);                 // version of the BTH
-    change(op, len, 5, 0x01, E::kMisrouted);                  // destination MAC
-    change(op, len, 33, 0x01, E::kMisrouted, true);           // destination IP
-    change(op, len, 31, 0x01, E::kMisrouted, true);           // its plane
-    change(op, len, 27, 0x01, E::kMisrouted, true);           // plane of the source
+    change(op, len, 12, 0x08, E::kMalformed);        // EtherType
+    change(op, len, 14, 0x20, E::kMalformed, true);  // IP version
+    change(op, len, 14, 0x01, E::kMalformed, true);  // header length
+    change(op, len, 17, 0x04, E::kMalformed, true);  // total length
+    change(op, len, 23, 0x01, E::kMalformed, true);  // protocol
+    change(op, len, 24, 0x01, E::kMalformed);        // checksum
+    change(op, len, 37, 0x01, E::kMalformed);        // UDP port
+    change(op, len, 39, 0x04, E::kMalformed);        // UDP length
+    change(op, len, 42, 0x80, E::kMalformed);        // opcode
+    change(op, len, 43, 0x10, E::kMalformed);        // pad
+    change(op, len, 43, 0x01, E::kMalformed);        // version of the BTH
+    change(op, len, 5, 0x01, E::kMisrouted);         // destination MAC
+    change(op, len, 33, 0x01, E::kMisrouted, true);  // destination IP
+    change(op, len, 31, 0x01, E::kMisrouted, true);  // its plane
+    change(op, len, 27, 0x01, E::kMisrouted, true);  // plane of the source
   }
-  change(kWrite, 40, 69, 0x04, E::kMalformed);                // RETH length
+  change(kWrite, 40, 69, 0x04, E::kMalformed);  // RETH length
   change(kWrite, 40, 69, 0x01, E::kMalformed);
   change(kWrite, 40, 66, 0x01, E::kMalformed);
-  change(kReduce, 40, 70, 0x10, E::kMalformed);               // REDUCE operation
-  change(kReduce, 40, 70, 0x01, E::kMalformed);               // REDUCE type
+  change(kReduce, 40, 70, 0x10, E::kMalformed);  // REDUCE operation
+  change(kReduce, 40, 70, 0x01, E::kMalformed);  // REDUCE type
   {
-    Bytes f = make(kReduce, 40);                              // length not a multiple of 4
+    Bytes f = make(kReduce, 40);  // length not a multiple of 4
     f[69] ^= 3, f[43] |= 0x10;
     fix_crcs(f);
     t.bad(f, kReq, E::kMalformed);
   }
   {
-    const Bytes p = t.payload(10);                            // request on the rsp channel
+    const Bytes p = t.payload(10);  // request on the rsp channel
     spec::Txd d = t.request(kWrite, kReq, 10, 0);
     t.bad(t.frame(d, p), kRsp, E::kMalformed);
   }
-  for (size_t size : {46u, 62u, 66u, 70u}) {                  // too short for its opcode
+  for (size_t size : {46u, 62u, 66u, 70u}) {  // too short for its opcode
     Bytes f = make(kWrite, 0);
     f.resize(size);
     fix_crcs(f);
     t.bad(f, kReq, E::kMalformed);
   }
   {
-    Bytes f = make(kWrite, 4096);                             // 4100 bytes of payload
+    Bytes f = make(kWrite, 4096);  // 4100 bytes of payload
     f.insert(f.end() - 8, 4, 0);
     f[68] = 0x10, f[69] = 4;
     const size_t ip = f.size() - 18;
@@ -150,7 +151,7 @@ TEST(NicPortRx, CausesByName) {
     t.bad(f, kReq, E::kMalformed);
   }
   {
-    Bytes f = make(kWrite, 40);                               // a byte too long
+    Bytes f = make(kWrite, 40);  // a byte too long
     f.push_back(0);
     t.bad(f, kReq, E::kMalformed);
   }
@@ -302,7 +303,8 @@ TEST(NicPortRx, AcknowledgementsAreNeverBlocked) {
   t.bench.memory_blocked = true;
   uint64_t cursor = 0;
   for (int i = 0; i < 200; ++i) {
-    t.good(t.request(kWrite, i & 1 ? kBulk : kReq, 16, next_target(t.r, cursor, 16)), t.payload(16));
+    t.good(t.request(kWrite, i & 1 ? kBulk : kReq, 16, next_target(t.r, cursor, 16)),
+           t.payload(16));
   }
   for (int i = 0; i < 600; ++i) t.cycle();
   ASSERT_TRUE(t.input.empty());

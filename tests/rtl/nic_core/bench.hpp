@@ -140,12 +140,12 @@ inline std::vector<uint8_t> add_f32(const std::vector<uint8_t>& a, const std::ve
 // ------------------------------------------------------------------------------ environment
 
 struct Timing {
-  unsigned dma_min = 20, dma_max = 60;      // read latency
-  unsigned dma_ready = 80;                  // per cent of cycles
-  unsigned link_min = 20, link_max = 40;    // latency of a frame
-  unsigned mem_min = 5, mem_max = 60;       // placement
+  unsigned dma_min = 20, dma_max = 60;    // read latency
+  unsigned dma_ready = 80;                // per cent of cycles
+  unsigned link_min = 20, link_max = 40;  // latency of a frame
+  unsigned mem_min = 5, mem_max = 60;     // placement
   unsigned rxv_ready = 80, rx_rate = 80, txc_rate = 80;
-  bool line_rate = false;                   // a port spends one cycle per flit on a frame
+  bool line_rate = false;  // a port spends one cycle per flit on a frame
 };
 
 struct Frame {
@@ -193,9 +193,9 @@ class Card {
   std::function<bool(Frame&, unsigned plane)> on_wire;
   std::function<void(Frame, unsigned plane)> send;
   uint64_t now = 0;
-  uint64_t progress = 0;  // last cycle in which anything moved
-  uint64_t skipped = 0;   // cycles not evaluated
-  bool skip = false;      // honour idle_o and deadline_o
+  uint64_t progress = 0;    // last cycle in which anything moved
+  uint64_t skipped = 0;     // cycles not evaluated
+  bool skip = false;        // honour idle_o and deadline_o
   bool stuck_port[8] = {};  // a port that returns no credits
 
   Dut& dut() { return *dut_; }
@@ -213,9 +213,12 @@ class Card {
     if (!writes_.empty()) s += " writes " + std::to_string(writes_.size());
     for (unsigned i = 0; i < kPlanes; ++i) {
       auto& p = ports_[i];
-      const size_t n[] = {p.txq[0].size() + p.txq[1].size() + p.txq[2].size(), p.txc.size(),
-                          p.rx[0].size() + p.rx[1].size() + p.rx[2].size(), p.judge.size(),
-                          p.placing.size(), p.rxd.size()};
+      const size_t n[] = {p.txq[0].size() + p.txq[1].size() + p.txq[2].size(),
+                          p.txc.size(),
+                          p.rx[0].size() + p.rx[1].size() + p.rx[2].size(),
+                          p.judge.size(),
+                          p.placing.size(),
+                          p.rxd.size()};
       static const char* const kNames[] = {"txq", "txc", "rx", "judge", "placing", "rxd"};
       for (unsigned k = 0; k < 6; ++k) {
         if (n[k] != 0) {

@@ -39,8 +39,8 @@ class Group {
     limits.stripes = mc.stripes;
     for (unsigned r = 0; r < mc.ranks; ++r) {
       fabrics.push_back(world.fabric(r));
-      engines.push_back(std::make_unique<Engine>(*fabrics[r], r, mc.ranks,
-                                                 neighbours(r, mc.ranks), limits, ec));
+      engines.push_back(
+          std::make_unique<Engine>(*fabrics[r], r, mc.ranks, neighbours(r, mc.ranks), limits, ec));
     }
     limits.receives = engines[0]->receive_limit();
     this->limits = limits;
@@ -98,7 +98,7 @@ void check_all_reduce(const MockConfig& config, const Limits& limits,
   const unsigned n = mc.ranks;
   std::vector<std::vector<Schedule>> programs(n);
   std::vector<uint64_t> at(n);
-  std::vector<std::vector<std::vector<uint32_t>>> inputs;            // call, rank
+  std::vector<std::vector<std::vector<uint32_t>>> inputs;           // call, rank
   std::vector<std::vector<std::pair<uint64_t, uint64_t>>> buffers;  // call, rank: send, recv
   for (unsigned r = 0; r < n; ++r) at[r] = mc.base + 4 * (g.rng() % 512);
   for (const Call& c : calls) {
@@ -132,9 +132,7 @@ void check_all_reduce(const MockConfig& config, const Limits& limits,
   }
 }
 
-std::vector<uint64_t> odd_counts(unsigned n) {
-  return {0, 1, 2, 3, n - 1, n, n + 1, 1000, 1237};
-}
+std::vector<uint64_t> odd_counts(unsigned n) { return {0, 1, 2, 3, n - 1, n, n + 1, 1000, 1237}; }
 
 class AllReduce : public testing::TestWithParam<std::tuple<unsigned, unsigned>> {};
 
@@ -234,8 +232,8 @@ TEST(AllReduceSequence, HandshakesWaitForRingSpace) {
     std::vector<std::vector<Schedule>> programs(3);
     for (unsigned r = 0; r < 3; ++r)
       for (unsigned k = 0; k < 30; ++k)
-        programs[r].push_back(ring_all_reduce(r, 3, mc.base + 64 * (k % 2), mc.base + 64 * (k % 2),
-                                              3, g.limits));
+        programs[r].push_back(
+            ring_all_reduce(r, 3, mc.base + 64 * (k % 2), mc.base + 64 * (k % 2), 3, g.limits));
     ASSERT_TRUE(g.run(programs)) << g.waiting();
     ASSERT_THAT(g.world.violations, testing::IsEmpty());
   }

@@ -153,9 +153,11 @@ package ubl_pkg;
   // ro: device time in cycles, low word (latches the high word)
   localparam logic [31:0] RegHostCyclesLo = 32'h00000010;
   localparam logic [31:0] RegHostCyclesHi = 32'h00000014;  // ro: high word latched by cycles_lo
-  // ro: accesses to addresses that do not exist
+  // ro: words accessed that do not exist, are read-only and written, or write-only and read; stops
+  // at all ones
   localparam logic [31:0] RegHostCntMmioBad = 32'h00000018;
-  // ro: accesses refused because bus mastering is off
+  // ro: host accesses and interrupts of the card held back because bus mastering is off, or of an
+  // unknown kind or vector; stops at all ones
   localparam logic [31:0] RegHostCntDmaBlocked = 32'h0000001c;
 
   // Registers of db: BAR4, base 0x0

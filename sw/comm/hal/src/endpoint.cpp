@@ -83,7 +83,9 @@ Endpoint::Endpoint(driver::Device& device, unsigned rank, uint64_t base, uint64_
   if (config.cq_log2 < 5 || config.cq_log2 > spec::kNicMaxRingLog2)
     refuse(fmt::format("cq_log2 {} is not in 5..{}", config.cq_log2, spec::kNicMaxRingLog2));
   if (length == 0) refuse("no memory to register");
-  send_budget_ = std::min(256u, (1u << config.cq_log2) / 4);
+  // The device hears of consumed entries only once per quarter of the ring.
+  completions_ = (1u << config.cq_log2) / 4 * 3;
+  send_budget_ = std::min(256u, completions_ / 4);
   mr_ = device.register_mr(base, length);
   cq_ = &device.create_cq(config.cq_log2);
 }
@@ -132,6 +134,20 @@ void Endpoint::connect_peer(unsigned rank, const PeerInfo& theirs) {
     p.lanes[s].qp->connect(theirs.node, theirs.stripes[s].qpn, p.mine.stripes[s].psn,
                            theirs.stripes[s].psn);
   p.connected = true;
+}
+
+void Endpoint::close() {
+  to_ring_.clear();
+  by_qpn_.clear();
+  for (std::unique_ptr<Peer>& p : peers_)
+    if (p)
+      for (Lane& l : p->lanes) device_.destroy_qp(*l.qp);
+  peers_.clear();
+  if (cq_ != nullptr) {
+    device_.destroy_cq(*cq_);
+    cq_ = nullptr;
+    device_.deregister_mr(mr_);
+  }
 }
 
 Endpoint::Peer& Endpoint::peer(unsigned rank) {
@@ -240,9 +256,9 @@ std::optional<Completion> Endpoint::poll() {
   if (!got) return std::nullopt;
   const spec::Cqe& cqe = *got;
   if (cqe.qpn >= by_qpn_.size() || by_qpn_[cqe.qpn] == nullptr)
-    throw CommError(ErrorKind::kDeviceReported,
-                    fmt::format("rank {}: completion for QP {}, which does not exist", rank_,
-                                cqe.qpn));
+    throw CommError(
+        ErrorKind::kDeviceReported,
+        fmt::format("rank {}: completion for QP {}, which does not exist", rank_, cqe.qpn));
   Lane& l = *by_qpn_[cqe.qpn];
   if (cqe.status != static_cast<uint8_t>(spec::CqeStatus::kOk)) fail(l, cqe);
   const auto lost = [&](const char* what, uint64_t want) {
@@ -274,11 +290,11 @@ std::optional<Completion> Endpoint::poll() {
 }
 
 void Endpoint::fail(const Lane& l, const spec::Cqe& cqe) {
-  std::string m = fmt::format(
-      "rank {}: {} request {} to rank {} failed: {} ({}, remote QP {}, PSN {})", rank_,
-      to_string(static_cast<spec::WqeOp>(cqe.opcode)), cqe.wr_id, l.peer,
-      to_string(static_cast<spec::CqeStatus>(cqe.status)), name(l),
-      peers_[l.peer]->theirs.stripes[l.stripe].qpn, cqe.psn);
+  std::string m =
+      fmt::format("rank {}: {} request {} to rank {} failed: {} ({}, remote QP {}, PSN {})", rank_,
+                  to_string(static_cast<spec::WqeOp>(cqe.opcode)), cqe.wr_id, l.peer,
+                  to_string(static_cast<spec::CqeStatus>(cqe.status)), name(l),
+                  peers_[l.peer]->theirs.stripes[l.stripe].qpn, cqe.psn);
   for (const std::string& e : take_errors()) m += "; error log: " + e;
   throw CommError(ErrorKind::kDeviceReported, m);
 }

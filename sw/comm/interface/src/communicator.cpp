@@ -41,8 +41,8 @@ void Communicator::make_engine(std::vector<unsigned> peers) {
   limits_.min_piece = config_.min_piece;
   limits_.part_bytes = config_.part_bytes;
   limits_.max_parts = config_.max_parts;
-  engine_ = std::make_unique<protocol::Engine>(*fabric_, rank_, size_, std::move(peers), limits_,
-                                               ec);
+  engine_ =
+      std::make_unique<protocol::Engine>(*fabric_, rank_, size_, std::move(peers), limits_, ec);
   limits_.receives = engine_->receive_limit();
   engine_->open();
 }
@@ -89,7 +89,7 @@ void Communicator::all_reduce(uint64_t send, uint64_t recv, uint64_t count, Data
 
 void Communicator::run(protocol::Schedule schedule, uint64_t bytes) {
   if (!failure_.empty())
-    throw CommError(failure_kind_, "the communicator failed earlier: " + failure_);
+    throw CommError(failure_kind_, "the communicator is unusable: " + failure_);
   const uint64_t begin = fabric_->now_ns();
   const auto failed = [&](ErrorKind kind, const std::string& message) {
     failure_ = message;

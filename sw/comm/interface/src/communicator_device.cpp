@@ -18,20 +18,23 @@ Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
     : rank_(rank), size_(size), config_(config) {
   check_config();
   if (bootstrap.size() != size)
-    throw CommError(ErrorKind::kInvalidArgument,
-                    fmt::format("communicator of {} ranks, bootstrap of {}", size,
-                                bootstrap.size()));
+    throw CommError(
+        ErrorKind::kInvalidArgument,
+        fmt::format("communicator of {} ranks, bootstrap of {}", size, bootstrap.size()));
   if (config_.memory_bytes == 0) {
     config_.memory_base = 0;
-    config_.memory_bytes = device.transport().hbm_size();
+    config_.memory_bytes = device.hbm_size();
   }
   hal::EndpointConfig ec;
   ec.stripes = config_.stripes;
   ec.sq_log2 = config_.sq_log2;
   ec.cq_log2 = config_.cq_log2;
   ec.window = config_.window;
-  auto endpoint = std::make_unique<hal::Endpoint>(device, rank, config_.memory_base,
-                                                  config_.memory_bytes, ec);
+  auto owned =
+      std::make_unique<hal::Endpoint>(device, rank, config_.memory_base, config_.memory_bytes, ec);
+  hal::Endpoint* const endpoint = owned.get();
+  endpoint_ = endpoint;
+  fabric_ = std::move(owned);
 
   // Everybody tells, for each rank it will talk to, {rank, connection data}.
   const std::vector<unsigned> peers = ring_peers(rank, size);
@@ -41,18 +44,8 @@ Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
     const std::vector<uint8_t> info = endpoint->prepare_peer(p).pack();
     mine.insert(mine.end(), info.begin(), info.end());
   }
-  driver::Transport& transport = device.transport();
-  const uint64_t begin = transport.now_ns();
-  const auto idle = [&] {
-    const uint64_t now = transport.now_ns();
-    // Setting up takes its time: every rank writes many registers.
-    if (now - begin > 10 * config_.timeout_ns)
-      throw CommError(ErrorKind::kTimeout,
-                      fmt::format("rank {} waits in the set-up of the communicator for rank {}",
-                                  rank_, bootstrap.missing(rank_)));
-    transport.wait(now + kIdleNs);
-  };
-  const std::vector<Bootstrap::Blob> all = bootstrap.all_gather(rank, std::move(mine), idle);
+  const std::vector<Bootstrap::Blob> all =
+      bootstrap.all_gather(rank, std::move(mine), idle(bootstrap, "set-up"));
 
   for (const unsigned p : peers) {
     bool found = false;
@@ -70,9 +63,34 @@ Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
       throw CommError(ErrorKind::kProtocol,
                       fmt::format("rank {} did not prepare a connection to rank {}", p, rank));
   }
-  fabric_ = std::move(endpoint);
   make_engine(peers);
-  bootstrap.all_gather(rank, {}, idle);  // nobody sends before all are connected
+  // Nobody sends before all are connected.
+  bootstrap.all_gather(rank, {}, idle(bootstrap, "set-up"));
+}
+
+Bootstrap::Idle Communicator::idle(Bootstrap& bootstrap, const char* what) {
+  const uint64_t begin = fabric_->now_ns();
+  return [this, &bootstrap, what, begin] {
+    const uint64_t now = fabric_->now_ns();
+    // Ranks come at different times: setting up means writing many registers.
+    if (now - begin > 10 * config_.timeout_ns)
+      throw CommError(ErrorKind::kTimeout,
+                      fmt::format("rank {} waits in the {} of the communicator for rank {}", rank_,
+                                  what, bootstrap.missing(rank_)));
+    fabric_->wait(now + kIdleNs);
+  };
+}
+
+void Communicator::finalize(Bootstrap& bootstrap) {
+  if (endpoint_ == nullptr)
+    throw CommError(ErrorKind::kInvalidArgument, "finalize of a communicator without a card");
+  bootstrap.all_gather(rank_, {}, idle(bootstrap, "end"));
+  endpoint_->close();
+  endpoint_ = nullptr;
+  if (failure_.empty()) {
+    failure_ = "it was finalized";
+    failure_kind_ = ErrorKind::kInvalidArgument;
+  }
 }
 
 }  // namespace ubl::comm

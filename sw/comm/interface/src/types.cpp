@@ -9,8 +9,8 @@ struct TypeInfo {
   const char* name;
   size_t bytes;
 };
-constexpr TypeInfo kTypes[] = {{"i8", 1},  {"u8", 1},  {"i32", 4}, {"u32", 4},
-                               {"i64", 8}, {"u64", 8}, {"f16", 2}, {"f32", 4},
+constexpr TypeInfo kTypes[] = {{"i8", 1},  {"u8", 1},   {"i32", 4},    {"u32", 4},
+                               {"i64", 8}, {"u64", 8},  {"f16", 2},    {"f32", 4},
                                {"f64", 8}, {"bf16", 2}, {"f8e4m3", 1}, {"f8e5m2", 1}};
 constexpr const char* kOps[] = {"sum", "prod", "max", "min", "avg"};
 

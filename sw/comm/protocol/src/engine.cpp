@@ -12,8 +12,8 @@ namespace {
 constexpr uint16_t kReadySame = 0xFFFF;
 constexpr uint16_t kReady = 0xFFFE;
 constexpr uint16_t kReadyWide = 0xFFFD;
-constexpr unsigned kHandshakeWords = 3;                  // at most
-constexpr unsigned kStanding = 2 * kHandshakeWords;      // receives for handshakes, on stripe 0
+constexpr unsigned kHandshakeWords = 3;              // at most
+constexpr unsigned kStanding = 2 * kHandshakeWords;  // receives for handshakes, on stripe 0
 constexpr size_t kReportLines = 24;
 
 uint32_t immediate(uint16_t sequence, uint16_t tag) { return uint32_t{sequence} << 16 | tag; }
@@ -35,8 +35,8 @@ Engine::Engine(hal::Fabric& fabric, unsigned rank, unsigned ranks, std::vector<u
       peers_(ranks),
       limits_(limits) {
   if (limits.stripes != fabric.stripes())
-    give_up(ErrorKind::kInternal, fmt::format("limits for {} stripes, fabric has {}",
-                                              limits.stripes, fabric.stripes()));
+    give_up(ErrorKind::kInternal,
+            fmt::format("limits for {} stripes, fabric has {}", limits.stripes, fabric.stripes()));
   for (const unsigned p : peer_ranks_) {
     if (p >= ranks) give_up(ErrorKind::kInternal, fmt::format("peer {} of {} ranks", p, ranks));
     peers_[p].connected = true;
@@ -59,8 +59,7 @@ void Engine::open() {
 }
 
 bool Engine::all_done(const std::vector<uint32_t>& steps) const {
-  return std::all_of(steps.begin(), steps.end(),
-                     [&](uint32_t s) { return open_pieces_[s] == 0; });
+  return std::all_of(steps.begin(), steps.end(), [&](uint32_t s) { return open_pieces_[s] == 0; });
 }
 
 void Engine::start(Schedule schedule) {
@@ -90,8 +89,8 @@ void Engine::start(Schedule schedule) {
     const Step& s = schedule_.steps[i];
     const unsigned peer = s.kind == Step::Kind::kCopy ? rank_ : s.peer;
     if (peer >= ranks_ || !peers_[peer].connected)
-      give_up(ErrorKind::kInternal, fmt::format("step {} needs rank {}, which is not connected",
-                                                i, peer));
+      give_up(ErrorKind::kInternal,
+              fmt::format("step {} needs rank {}, which is not connected", i, peer));
     if (s.bytes == 0 || s.tag >= kMaxTags || (peer == rank_) != (s.kind == Step::Kind::kCopy))
       give_up(ErrorKind::kInternal, fmt::format("step {} is malformed", i));
     for (const uint32_t a : s.after) {
@@ -103,8 +102,10 @@ void Engine::start(Schedule schedule) {
     open_pieces_[i] = static_cast<uint32_t>(pieces.size());
     for (const Piece& piece : pieces) {
       Lane& l = p.lanes[piece.stripe];
-      if (s.kind == Step::Kind::kReceive) l.expected.push_back({i, s.tag, piece.bytes});
-      else l.last_step = i;
+      if (s.kind == Step::Kind::kReceive)
+        l.expected.push_back({i, s.tag, piece.bytes});
+      else
+        l.last_step = i;
     }
     if (s.kind == Step::Kind::kReceive) {
       p.tell_ready = true;
@@ -209,8 +210,9 @@ void Engine::handshake(unsigned rank, Peer& p, uint32_t imm) {
     p.window = p.ready_kind == kReady ? p.ready_address * 4 : p.ready_address;
   }
   if (p.ready)
-    protocol_error(rank, 0, fmt::format("ready for collective {} before {} was served",
-                                        p.ready_sequence, *p.ready));
+    protocol_error(
+        rank, 0,
+        fmt::format("ready for collective {} before {} was served", p.ready_sequence, *p.ready));
   p.ready = p.ready_sequence;
 }
 
@@ -365,24 +367,25 @@ void Engine::give_up(ErrorKind kind, const std::string& why) const {
 
 std::string Engine::waiting() const {
   if (!active_) return {};
-  std::string out =
-      fmt::format("rank {} of {} in collective {} ({}): {} of {} steps done; it waits for", rank_,
-                  ranks_, sequence_, schedule_.name, schedule_.steps.size() - remaining_,
-                  schedule_.steps.size());
+  std::string out = fmt::format(
+      "rank {} of {} in collective {} ({}): {} of {} steps done; it waits for", rank_, ranks_,
+      sequence_, schedule_.name, schedule_.steps.size() - remaining_, schedule_.steps.size());
   size_t lines = 0;
   size_t more = 0;
   const auto line = [&](const std::string& text) {
-    if (lines++ < kReportLines) out += "\n  " + text;
-    else ++more;
+    if (lines++ < kReportLines)
+      out += "\n  " + text;
+    else
+      ++more;
   };
   for (const unsigned r : peer_ranks_) {
     const Peer& p = peers_[r];
     const bool to_send = p.next_send < p.sends.size();
     if (to_send && p.needs_ready && !p.ready)
-      line(fmt::format("rank {} to open its window: immediate {:#06x}{{fffd..ffff}} on stripe 0 "
-                       "({}), before {}",
-                       r, sequence_, fabric_.describe(r, 0),
-                       step_name(schedule_.steps[p.sends[p.next_send]])));
+      line(fmt::format(
+          "rank {} to open its window: immediate {:#06x}{{fffd..ffff}} on stripe 0 "
+          "({}), before {}",
+          r, sequence_, fabric_.describe(r, 0), step_name(schedule_.steps[p.sends[p.next_send]])));
     else if (to_send && all_done(schedule_.steps[p.sends[p.next_send]].after))
       line(fmt::format("space in the send ring to rank {}, before {}", r,
                        step_name(schedule_.steps[p.sends[p.next_send]])));

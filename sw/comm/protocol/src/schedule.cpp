@@ -11,9 +11,9 @@
 namespace ubl::comm::protocol {
 namespace {
 
-constexpr uint64_t kUnit = 64;                     // cuts are at multiples of this
-constexpr uint64_t kElement = 4;                   // FP32
-constexpr uint64_t kMaxPart = uint64_t{1} << 30;   // a request carries at most 2^31 bytes
+constexpr uint64_t kUnit = 64;                    // cuts are at multiples of this
+constexpr uint64_t kElement = 4;                  // FP32
+constexpr uint64_t kMaxPart = uint64_t{1} << 30;  // a request carries at most 2^31 bytes
 
 uint64_t div_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
@@ -73,10 +73,10 @@ Schedule ring_all_reduce(unsigned rank, unsigned n, uint64_t send, uint64_t recv
   const uint64_t largest = chunk_begin(count, n, 1) * kElement;
   const unsigned rounds = 2 * (n - 1);
   const uint64_t wanted = div_up(largest, std::max<uint64_t>(kUnit, limits.part_bytes));
-  const uint64_t most = std::min<uint64_t>(limits.receives / (uint64_t{rounds} * limits.stripes),
-                                           kMaxTags / rounds);
-  const uint64_t parts64 = std::max(std::min({wanted, uint64_t{limits.max_parts}, most}),
-                                    div_up(largest, kMaxPart));
+  const uint64_t most =
+      std::min<uint64_t>(limits.receives / (uint64_t{rounds} * limits.stripes), kMaxTags / rounds);
+  const uint64_t parts64 =
+      std::max(std::min({wanted, uint64_t{limits.max_parts}, most}), div_up(largest, kMaxPart));
   if (parts64 == 0 || parts64 > most)
     throw CommError(ErrorKind::kInvalidArgument,
                     fmt::format("all_reduce of {} elements over {} ranks and {} stripes needs more "
@@ -116,8 +116,10 @@ Schedule ring_all_reduce(unsigned rank, unsigned n, uint64_t send, uint64_t recv
       const uint32_t sent =
           add(gather ? Step::Kind::kSend : Step::Kind::kSendReduce, next, out_chunk);
       if (sent != UINT32_MAX) {
-        if (round > 0) s.steps[sent].after.push_back(arrived[part]);
-        else s.steps[sent].after = s.ready_after;
+        if (round > 0)
+          s.steps[sent].after.push_back(arrived[part]);
+        else
+          s.steps[sent].after = s.ready_after;
       }
       arrived[part] = add(Step::Kind::kReceive, before, in_chunk);
     }

@@ -29,11 +29,11 @@ namespace ubl::test {
 struct MockConfig {
   unsigned ranks = 1;
   unsigned stripes = 1;
-  unsigned ring = 8;            // send ring entries of a lane
-  unsigned cq = 1024;           // completion queue entries of a rank
+  unsigned ring = 8;   // send ring entries of a lane
+  unsigned cq = 1024;  // completion queue entries of a rank
   uint32_t mtu = 256;
-  uint64_t base = 0x1000;       // first address of every rank's memory
-  uint64_t memory = 1 << 16;    // bytes of it
+  uint64_t base = 0x1000;     // first address of every rank's memory
+  uint64_t memory = 1 << 16;  // bytes of it
   uint64_t seed = 1;
 };
 
@@ -81,8 +81,10 @@ class World {
     if (ready.empty()) return false;
     Lane& l = *ready[rng() % ready.size()];
     const bool ack = !l.acks.empty() && (l.requests.empty() || rng() % 2 == 0);
-    if (ack) acknowledge(l);
-    else deliver(l);
+    if (ack)
+      acknowledge(l);
+    else
+      deliver(l);
     return true;
   }
 
@@ -93,7 +95,7 @@ class World {
   uint64_t now = 0;  // nanoseconds: one per event and per wait
   Injector inject;
   std::vector<std::string> violations;
-  std::vector<std::vector<std::string>> logs;  // error log of each rank
+  std::vector<std::vector<std::string>> logs;                         // error log of each rank
   std::map<std::pair<unsigned, unsigned>, uint64_t> bytes_by_stripe;  // {rank, stripe}
   size_t most_in_queue = 0;
   uint64_t receive_doorbells = 0;
@@ -142,8 +144,9 @@ class World {
     }
     if (fate == Fate::kFail) {
       l.dead = true;
-      push(l.from, {{}, "request " + std::to_string(q.number) + " to rank " +
-                            std::to_string(l.to) + " failed: timeout (QP 7, PSN 42)"});
+      push(l.from, {{},
+                    "request " + std::to_string(q.number) + " to rank " + std::to_string(l.to) +
+                        " failed: timeout (QP 7, PSN 42)"});
       return;
     }
     l.requests.pop_front();
@@ -158,8 +161,10 @@ class World {
       bytes_by_stripe[{l.from, l.stripe}] += r.bytes;
     }
     if (r.with_imm) {
-      if (l.receives == 0) violation("immediate without a posted receive");
-      else --l.receives;
+      if (l.receives == 0)
+        violation("immediate without a posted receive");
+      else
+        --l.receives;
       comm::hal::Completion c;
       c.kind = comm::hal::Completion::Kind::kReceive;
       c.peer = l.from;
@@ -242,8 +247,10 @@ class World::Fabric : public comm::hal::Fabric {
   }
   void wait(uint64_t deadline) override {
     ++world_.now;
-    if (on_wait) on_wait(deadline);
-    else if (!world_.step()) world_.now = std::max(world_.now, deadline);
+    if (on_wait)
+      on_wait(deadline);
+    else if (!world_.step())
+      world_.now = std::max(world_.now, deadline);
   }
   uint64_t now_ns() override { return world_.now; }
   void charge_call() override { ++calls; }

@@ -25,7 +25,7 @@ class DataError : public std::runtime_error {
 };
 
 struct Sample {
-  std::array<float, kPixels> pixel{};  ///< 0..16, exact
+  std::array<float, kPixels> pixel{};  ///< 0, 1/16, ... 1
   uint8_t label = 0;
 };
 

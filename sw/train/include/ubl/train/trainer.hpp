@@ -28,13 +28,13 @@ class ConfigError : public std::invalid_argument {
 struct Config {
   unsigned ranks = 4;
   unsigned steps = 200;
-  unsigned batch = 140;       ///< global batch, split over the ranks as evenly as possible
-  unsigned hidden = 48;       ///< hidden units (tanh)
+  unsigned batch = 140;  ///< global batch, split over the ranks as evenly as possible
+  unsigned hidden = 48;  ///< hidden units (tanh)
   unsigned test_samples = 360;
   float learning_rate = 0.7f;
-  float final_rate = 0.1f;    ///< falls linearly from learning_rate over all steps
+  float final_rate = 0.1f;  ///< falls linearly from learning_rate over all steps
   float momentum = 0.9f;
-  uint64_t seed = 1;          ///< initial weights, train/test split, order of samples
+  uint64_t seed = 1;  ///< initial weights, train/test split, order of samples
 
   /// ConfigError unless it fits a data set of `samples`.
   void check(size_t samples) const;
@@ -92,7 +92,7 @@ struct RunResult {
   std::vector<double> epoch_accuracy;  ///< on the test samples, at the end of each epoch
   double accuracy = 0;                 ///< at the end
   std::vector<float> weights;
-  uint64_t digest = 0;                 ///< FNV-1a of the weights' little-endian bytes
+  uint64_t digest = 0;  ///< FNV-1a of the weights' little-endian bytes
 };
 
 /// FNV-1a (64 bit) over the floats' IEEE bits, least significant byte first.

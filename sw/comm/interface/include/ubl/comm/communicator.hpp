@@ -19,17 +19,20 @@
 namespace ubl::driver {
 class Device;
 }
+namespace ubl::comm::hal {
+class Endpoint;
+}
 
 namespace ubl::comm {
 
 struct CommConfig {
   // Connections.
-  unsigned stripes = 0;      ///< queue pairs per peer; 0: one per plane of the card
-  unsigned sq_log2 = 6;      ///< log2 of send ring entries of a queue pair
-  unsigned cq_log2 = 12;     ///< log2 of completion queue entries
-  uint16_t window = 64;      ///< packets in flight of a queue pair
-  uint64_t memory_base = 0;  ///< card memory that collectives may use;
-  uint64_t memory_bytes = 0; ///< 0: all of the HBM
+  unsigned stripes = 0;       ///< queue pairs per peer; 0: one per plane of the card
+  unsigned sq_log2 = 6;       ///< log2 of send ring entries of a queue pair
+  unsigned cq_log2 = 12;      ///< log2 of completion queue entries
+  uint16_t window = 64;       ///< packets in flight of a queue pair
+  uint64_t memory_base = 0;   ///< card memory that collectives may use;
+  uint64_t memory_bytes = 0;  ///< 0: all of the HBM
   // Schedules; must be the same on all ranks.
   uint64_t min_piece = 512;
   uint64_t part_bytes = 256 << 10;
@@ -40,9 +43,9 @@ struct CommConfig {
 };
 
 struct CommStats {
-  uint64_t calls = 0;        ///< collectives completed
-  uint64_t bytes = 0;        ///< count x element size, over all calls
-  uint64_t busy_ns = 0;      ///< inside collectives
+  uint64_t calls = 0;    ///< collectives completed
+  uint64_t bytes = 0;    ///< count x element size, over all calls
+  uint64_t busy_ns = 0;  ///< inside collectives
   protocol::EngineStats engine;
 };
 
@@ -54,8 +57,8 @@ class Communicator {
                const CommConfig& config = {});
 
   /// The same over an already connected fabric. `peers` as for protocol::Engine; the buffers of
-  /// collectives must lie in [config.memory_base, + config.memory_bytes). The caller sees to it that
-  /// all ranks have been constructed before any communicates.
+  /// collectives must lie in [config.memory_base, + config.memory_bytes). The caller sees to it
+  /// that all ranks have been constructed before any communicates.
   Communicator(unsigned rank, unsigned size, std::unique_ptr<hal::Fabric> fabric,
                std::vector<unsigned> peers, const CommConfig& config);
 
@@ -69,6 +72,11 @@ class Communicator {
   void all_reduce(uint64_t send, uint64_t recv, uint64_t count, DataType type = DataType::kFloat32,
                   RedOp op = RedOp::kSum);
 
+  /// Waits until all ranks call it, then gives queue pairs, completion queue and registration back
+  /// to the device. Without it they stay until the Device ends, which must not happen while a peer
+  /// still waits for acknowledgements. Afterwards the communicator is unusable.
+  void finalize(Bootstrap& bootstrap);
+
   CommStats stats() const;
   const std::string& failure() const { return failure_; }  ///< empty while usable
 
@@ -80,11 +88,13 @@ class Communicator {
   void check_config() const;
   void run(protocol::Schedule schedule, uint64_t bytes);
   void make_engine(std::vector<unsigned> peers);
+  Bootstrap::Idle idle(Bootstrap& bootstrap, const char* what);
 
   unsigned rank_;
   unsigned size_;
   CommConfig config_;
   std::unique_ptr<hal::Fabric> fabric_;
+  hal::Endpoint* endpoint_ = nullptr;  // fabric_, if it is one
   std::unique_ptr<protocol::Engine> engine_;
   protocol::Limits limits_;
   CommStats stats_;

@@ -25,7 +25,7 @@ enum class DataType : int {
 enum class RedOp : int { kSum = 0, kProd = 1, kMax = 2, kMin = 3, kAvg = 4 };
 
 const char* to_string(DataType type);  ///< "f32"; "?" when unknown
-const char* to_string(RedOp op);    ///< "sum"; "?" when unknown
+const char* to_string(RedOp op);       ///< "sum"; "?" when unknown
 /// Bytes of one element; 0 when unknown.
 size_t size_of(DataType type);
 

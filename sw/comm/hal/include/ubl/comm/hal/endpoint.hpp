@@ -16,10 +16,10 @@
 namespace ubl::comm::hal {
 
 struct EndpointConfig {
-  unsigned stripes = 0;      ///< queue pairs per peer; stripe s is on plane s % planes. 0: planes
-  unsigned sq_log2 = 6;      ///< log2 of send ring entries of each queue pair
-  unsigned cq_log2 = 12;     ///< log2 of entries of the completion queue
-  uint16_t window = 64;      ///< packets in flight of each queue pair
+  unsigned stripes = 0;   ///< queue pairs per peer; stripe s is on plane s % planes. 0: planes
+  unsigned sq_log2 = 6;   ///< log2 of send ring entries of each queue pair
+  unsigned cq_log2 = 12;  ///< log2 of entries of the completion queue
+  uint16_t window = 64;   ///< packets in flight of each queue pair
   spec::Vc vc = spec::Vc::kBulk;  ///< of all requests: a lane must not overtake itself
 };
 
@@ -32,7 +32,7 @@ struct PeerInfo {
   };
   uint16_t node = 0;
   uint32_t rkey = 0;
-  uint64_t base = 0;    ///< registered memory
+  uint64_t base = 0;  ///< registered memory
   uint64_t length = 0;
   std::vector<Stripe> stripes;
 
@@ -51,13 +51,16 @@ class Endpoint : public Fabric {
   PeerInfo prepare_peer(unsigned peer);
   /// Connects to what the peer's prepare_peer(own rank) said. For the own rank: to itself.
   void connect_peer(unsigned peer, const PeerInfo& theirs);
+  /// Destroys queue pairs, completion queue and registration. Only when no peer sends any more and
+  /// all of them have seen their acknowledgements; the destructor leaves everything to the Device.
+  void close();
 
   driver::Device& device() { return device_; }
   const driver::Mr& memory() const { return mr_; }
 
   unsigned stripes() const override { return stripes_; }
   uint32_t mtu() const override { return spec::kLinkMtu; }
-  uint32_t receive_budget() const override { return (1u << config_.cq_log2) - send_budget_; }
+  uint32_t receive_budget() const override { return completions_ - send_budget_; }
   unsigned send_space(unsigned peer, unsigned stripe) override;
   void post_send(const SendRequest& request) override;
   void flush() override;
@@ -95,7 +98,8 @@ class Endpoint : public Fabric {
   unsigned rank_;
   EndpointConfig config_;
   unsigned stripes_;
-  uint32_t send_budget_;        // signalled requests in flight, over all lanes
+  uint32_t completions_;  // that may be outstanding
+  uint32_t send_budget_;  // of these: signalled requests, over all lanes
   uint32_t send_in_flight_ = 0;
   uint32_t receives_in_flight_ = 0;
   driver::Mr mr_;

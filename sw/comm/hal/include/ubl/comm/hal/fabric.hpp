@@ -4,7 +4,8 @@
 // over a card; tests implement it in software.
 //
 // A *lane* is one reliable connection to one peer: (peer, stripe). Requests of a lane are executed
-// and complete in order; nothing is promised between lanes. The own rank is a valid peer (loopback).
+// and complete in order; nothing is promised between lanes. The own rank is a valid peer
+// (loopback).
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ struct SendRequest {
   unsigned peer = 0;
   unsigned stripe = 0;
   Op op = Op::kWrite;
-  uint64_t laddr = 0;   ///< own memory, read until the request is complete
-  uint64_t raddr = 0;   ///< peer's memory
+  uint64_t laddr = 0;  ///< own memory, read until the request is complete
+  uint64_t raddr = 0;  ///< peer's memory
   uint32_t bytes = 0;
   bool with_imm = false;
   uint32_t imm = 0;     ///< raises a receive completion at the peer, after its memory is written

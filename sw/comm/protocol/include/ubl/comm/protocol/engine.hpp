@@ -84,7 +84,7 @@ class Engine {
     std::deque<Pending> pending;
     uint64_t posted = 0;
     uint64_t completed = 0;
-    uint64_t receives = 0;  // posted and not yet arrived
+    uint64_t receives = 0;            // posted and not yet arrived
     uint32_t last_step = UINT32_MAX;  // of the current schedule that sends on this lane
   };
   struct Peer {
@@ -94,18 +94,18 @@ class Engine {
     std::vector<uint32_t> sends;
     size_t next_send = 0;
     size_t next_piece = 0;
-    std::vector<Piece> pieces;       // of the next send
-    bool needs_ready = false;        // ... its window must be open first
-    std::optional<uint16_t> ready;   // collective the peer told it is ready for
-    uint64_t window = 0;             // the peer's
-    uint16_t ready_kind = 0;         // of a handshake whose address words are still missing
+    std::vector<Piece> pieces;      // of the next send
+    bool needs_ready = false;       // ... its window must be open first
+    std::optional<uint16_t> ready;  // collective the peer told it is ready for
+    uint64_t window = 0;            // the peer's
+    uint16_t ready_kind = 0;        // of a handshake whose address words are still missing
     uint16_t ready_sequence = 0;
     unsigned ready_words = 0;
     uint64_t ready_address = 0;
     unsigned ready_shift = 0;
     // receiving from the peer
     bool tell_ready = false;
-    std::optional<uint64_t> told;    // window address told last
+    std::optional<uint64_t> told;  // window address told last
   };
 
   void arrived(const hal::Completion& c);
@@ -125,11 +125,11 @@ class Engine {
   std::vector<unsigned> peer_ranks_;
   std::vector<Peer> peers_;  // by rank
   Schedule schedule_;
-  std::vector<uint32_t> open_pieces_;    // per step; 0 and posted: complete
+  std::vector<uint32_t> open_pieces_;  // per step; 0 and posted: complete
   std::vector<bool> has_dependents_;
   bool active_ = false;
-  size_t remaining_ = 0;                 // steps
-  size_t untold_ = 0;                    // peers still to be told that the window is open
+  size_t remaining_ = 0;  // steps
+  size_t untold_ = 0;     // peers still to be told that the window is open
   uint16_t sequence_ = 0;
   Limits limits_;
   EngineStats stats_;

@@ -18,11 +18,11 @@ struct Step {
     kReceive,     ///< the peer's kSend or kSendReduce into the own window
   };
   Kind kind = Kind::kCopy;
-  unsigned peer = 0;      ///< sends and receives
-  uint16_t tag = 0;       ///< sends and receives: the same number on both sides, below kMaxTags
-  uint64_t bytes = 0;     ///< > 0
-  uint64_t local = 0;     ///< copy, send: source address
-  uint64_t target = 0;    ///< copy: destination address; send: offset in the peer's window
+  unsigned peer = 0;    ///< sends and receives
+  uint16_t tag = 0;     ///< sends and receives: the same number on both sides, below kMaxTags
+  uint64_t bytes = 0;   ///< > 0
+  uint64_t local = 0;   ///< copy, send: source address
+  uint64_t target = 0;  ///< copy: destination address; send: offset in the peer's window
   std::vector<uint32_t> after;  ///< earlier steps (indices) that must be complete first
   const char* phase = "";       ///< for messages
   unsigned number = 0;          ///< step within the phase
