@@ -21,18 +21,18 @@ TEST(AllReduce, MoreCards) {
 
 TEST(AllReduce, SameSeedSameRun) {
   const std::string args = "run allreduce --cards 3 --bytes 20000 --seed 7 -q";
-  const Run a = ublsim(args), b = ublsim(args);
+  const Outcome a = ublsim(args), b = ublsim(args);
   ASSERT_TRUE(verified(a));
   EXPECT_EQ(a.json["run_hash"], b.json["run_hash"]);
   EXPECT_EQ(a.json["cycles"], b.json["cycles"]);
-  const Run c = ublsim("run allreduce --cards 3 --bytes 20000 --seed 8 -q");
+  const Outcome c = ublsim("run allreduce --cards 3 --bytes 20000 --seed 8 -q");
   ASSERT_TRUE(verified(c));
   EXPECT_NE(a.json["run_hash"], c.json["run_hash"]);
 }
 
 TEST(AllReduce, SkippingIdleTimeChangesNothing) {
   const std::string args = "run allreduce --cards 2 --bytes 5000 -q";
-  const Run a = ublsim(args), b = ublsim(args + " --no-skip");
+  const Outcome a = ublsim(args), b = ublsim(args + " --no-skip");
   ASSERT_TRUE(verified(a));
   ASSERT_TRUE(verified(b));
   EXPECT_EQ(a.json["run_hash"], b.json["run_hash"]);
@@ -41,7 +41,7 @@ TEST(AllReduce, SkippingIdleTimeChangesNothing) {
 }
 
 TEST(PointToPoint, PingPongLatency) {
-  const Run r = ublsim("run pingpong --cards 2 --iterations 100 -q");
+  const Outcome r = ublsim("run pingpong --cards 2 --iterations 100 -q");
   ASSERT_TRUE(verified(r));
   // Doorbell 250, entry fetch 600, two links 300, switch 250, completion 250 ns must be in it.
   EXPECT_GE(r.json["latency_ns"]["min"], 1650);
@@ -54,7 +54,7 @@ TEST(PointToPoint, SendRecv) {
 }
 
 TEST(PointToPoint, BulkGoodputOfOnePlane) {
-  const Run r = ublsim("run sendrecv --cards 2 --bytes 1MiB --planes 1 -q");
+  const Outcome r = ublsim("run sendrecv --cards 2 --bytes 1MiB --planes 1 -q");
   ASSERT_TRUE(verified(r));
   // 4096 B in 66 flits of 1.28 ns are 48.48 GB/s; acknowledgements of the other direction share it.
   EXPECT_GE(r.json["goodput_per_card_GBps"], 46.5);

@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 void expect_usage(const std::string& arguments, const std::string& words) {
-  const Run r = ublsim(arguments);
+  const Outcome r = ublsim(arguments);
   EXPECT_TRUE(ends_with_status(r, 2));
   EXPECT_THAT(r.output, HasSubstr(words)) << r.command;
 }
@@ -88,7 +88,7 @@ TEST(Faults, CorruptFrameIsNamedAndNeverAccepted) {
     for (const unsigned byte : {20, 40, 50, 60, 75, 1000}) {
       const TempFile f(fmt::format(
           "- what: corrupt\n  where: {}\n  frame: 3\n  byte: {}\n  bit: 5\n", link, byte));
-      const Run r = ublsim("run allreduce --cards 2 --bytes 65536 -q --faults " + f.path());
+      const Outcome r = ublsim("run allreduce --cards 2 --bytes 65536 -q --faults " + f.path());
       EXPECT_TRUE(ends_with_status(r, 3));
       EXPECT_THAT(r.output, HasSubstr("plane 0"));
       EXPECT_THAT(r.output, HasSubstr("QP "));
@@ -98,7 +98,7 @@ TEST(Faults, CorruptFrameIsNamedAndNeverAccepted) {
 
 TEST(Faults, FlippedResultIsFound) {
   const TempFile f("- what: flip_result\n  where: card1\n  byte: 77\n  bit: 3\n");
-  const Run r = ublsim("run allreduce --cards 2 --bytes 4096 -q --faults " + f.path());
+  const Outcome r = ublsim("run allreduce --cards 2 --bytes 4096 -q --faults " + f.path());
   EXPECT_TRUE(ends_with_status(r, 1));
   EXPECT_THAT(r.output, HasSubstr("card 1: byte 77"));
   EXPECT_EQ(r.json["mismatches"], 1);
