@@ -13,6 +13,7 @@
 
 namespace ubl::e2e {
 
+/// Not "Run": a GoogleTest case has a private member of that name.
 struct Outcome {
   int exit_code = -1;
   std::string output;  ///< standard output and error
