@@ -38,6 +38,8 @@ TEST(Usage, BadOptions) {
   expect_usage("run allreduce --topology moebius", "moebius");
   expect_usage("run allreduce --config /no/such/file", "/no/such/file");
   expect_usage("run allreduce --faults /no/such/file", "/no/such/file");
+  expect_usage("run broadcast --cards 3 --root 3", "--root 3");
+  expect_usage("run broadcast --bytes 6", "--bytes 6");
   expect_usage("run sendrecv --cards 3", "--cards 2");
   expect_usage("run pingpong --iterations 0", "--iterations 0");
   expect_usage("run train --steps 0", "--steps 0");
