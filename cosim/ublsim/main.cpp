@@ -18,8 +18,8 @@ struct Topology {
   const char* help;
 };
 constexpr Topology kTopologies[] = {
-    {"ubl128", "one switch per plane, every card on every plane (up to 16 cards compiled)"}};
-constexpr unsigned kMaxCards = 16;
+    {"ubl128", "one switch per plane, every card on every plane (up to 128 cards)"}};
+constexpr unsigned kMaxCards = 128;
 
 void check(const Options& o) {
   bool known = false;
@@ -68,7 +68,7 @@ int main_checked(int argc, char** argv) {
   std::string names;
   for (const auto& w : workloads()) names += fmt::format("\n  {:10} {}", w.name, w.help);
   run->add_option("WORKLOAD", o.workload, "one of:" + names)->required();
-  run->add_option("--cards", o.cards, "cards, 1..16")->capture_default_str();
+  run->add_option("--cards", o.cards, "cards, 1..128")->capture_default_str();
   auto* bytes_opt = run->add_option("--bytes", bytes, "payload per card, e.g. 1MiB, 64KiB, 12348");
   run->add_option("--dtype", o.dtype, "element type: f32")->capture_default_str();
   run->add_option("--op", o.op, "reduction: sum")->capture_default_str();
