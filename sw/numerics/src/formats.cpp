@@ -14,8 +14,8 @@ void detail::bad_pattern(const Format& format, uint32_t x) {
   throw std::invalid_argument(text);
 }
 
-void convert(const Format& to, uint8_t* out, const Format& from, const uint8_t* in, size_t n,
-             Overflow overflow) {
+void convert_buffer(const Format& to, uint8_t* out, const Format& from, const uint8_t* in, size_t n,
+                    Overflow overflow) {
   const int in_bytes = from.bytes();
   const int out_bytes = to.bytes();
   for (size_t i = 0; i < n; ++i) {
@@ -26,16 +26,16 @@ void convert(const Format& to, uint8_t* out, const Format& from, const uint8_t* 
   }
 }
 
-std::vector<uint8_t> convert(const Format& to, const Format& from, const std::vector<uint8_t>& in,
-                             Overflow overflow) {
+std::vector<uint8_t> convert_buffer(const Format& to, const Format& from,
+                                    const std::vector<uint8_t>& in, Overflow overflow) {
   const auto in_bytes = static_cast<size_t>(from.bytes());
   if (in.size() % in_bytes != 0) {
-    throw std::invalid_argument("convert: " + std::to_string(in.size()) +
+    throw std::invalid_argument("convert_buffer: " + std::to_string(in.size()) +
                                 " bytes are not whole elements of " + from.name);
   }
   const size_t n = in.size() / in_bytes;
   std::vector<uint8_t> out(n * static_cast<size_t>(to.bytes()));
-  convert(to, out.data(), from, in.data(), n, overflow);
+  convert_buffer(to, out.data(), from, in.data(), n, overflow);
   return out;
 }
 

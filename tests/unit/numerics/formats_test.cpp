@@ -229,7 +229,8 @@ TEST(E4m3, KnownCases) {
   EXPECT_EQ(narrow(512), 0x7F);
   EXPECT_EQ(saturate(465), 0x7E);
   EXPECT_EQ(saturate(-1e30f), 0xFE);
-  EXPECT_EQ(narrow(432), 0x7C);  // between 416 (odd) and 448 is 432: to 448
+  EXPECT_EQ(narrow(400), 0x7C);  // a tie between 384 (even) and 416 (odd)
+  EXPECT_EQ(narrow(432), 0x7E);  // a tie between 416 and 448
   EXPECT_EQ(narrow(0x1p-10f), 0x00);
   EXPECT_EQ(narrow(-0x1p-10f), 0x80);
   EXPECT_EQ(narrow(0x1.000002p-10f), 0x01);
@@ -310,22 +311,24 @@ TEST(Convert, Buffers) {
         for (size_t k = 0; k < out_bytes; ++k) want.push_back(static_cast<uint8_t>(y >> (8 * k)));
       }
       std::vector<uint8_t> out(kN * out_bytes + 1, 0xA5);
-      convert(*to, out.data(), *from, in.data() + 1, kN, Overflow::kSaturate);
+      convert_buffer(*to, out.data(), *from, in.data() + 1, kN, Overflow::kSaturate);
       EXPECT_EQ(out.back(), 0xA5);
       out.pop_back();
       EXPECT_EQ(out, want) << from->name << " to " << to->name;
       in.erase(in.begin());
-      EXPECT_EQ(convert(*to, *from, in, Overflow::kSaturate), want);
+      EXPECT_EQ(convert_buffer(*to, *from, in, Overflow::kSaturate), want);
       if (out_bytes <= in_bytes) {  // in place
-        convert(*to, in.data(), *from, in.data(), kN, Overflow::kSaturate);
+        convert_buffer(*to, in.data(), *from, in.data(), kN, Overflow::kSaturate);
         in.resize(want.size());
         EXPECT_EQ(in, want) << from->name << " to " << to->name;
       }
     }
   }
-  EXPECT_TRUE(convert(kFp16, kFp32, {}, Overflow::kNonFinite).empty());
-  EXPECT_THROW(convert(kFp16, kFp32, {1, 2, 3}, Overflow::kNonFinite), std::invalid_argument);
-  EXPECT_THROW(convert(kFp16, kTf32, {1, 0, 0, 0}, Overflow::kNonFinite), std::invalid_argument);
+  EXPECT_TRUE(convert_buffer(kFp16, kFp32, {}, Overflow::kNonFinite).empty());
+  EXPECT_THROW(convert_buffer(kFp16, kFp32, {1, 2, 3}, Overflow::kNonFinite),
+               std::invalid_argument);
+  EXPECT_THROW(convert_buffer(kFp16, kTf32, {1, 0, 0, 0}, Overflow::kNonFinite),
+               std::invalid_argument);
 }
 
 }  // namespace

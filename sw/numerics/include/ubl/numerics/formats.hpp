@@ -208,12 +208,12 @@ constexpr uint8_t e4m3_from_f32(uint32_t x, Overflow overflow) {
 /// n x to.bytes(). They may be the same buffer if out needs no more bytes than in, and must not
 /// overlap otherwise. Throws std::invalid_argument at an element with a bit outside `from` (TF32
 /// only), with the elements before it converted.
-void convert(const Format& to, uint8_t* out, const Format& from, const uint8_t* in, size_t n,
-             Overflow overflow);
+void convert_buffer(const Format& to, uint8_t* out, const Format& from, const uint8_t* in, size_t n,
+                    Overflow overflow);
 
 /// The same for a whole buffer; also throws std::invalid_argument if its size is not a multiple of
 /// from.bytes().
-std::vector<uint8_t> convert(const Format& to, const Format& from, const std::vector<uint8_t>& in,
-                             Overflow overflow);
+std::vector<uint8_t> convert_buffer(const Format& to, const Format& from,
+                                    const std::vector<uint8_t>& in, Overflow overflow);
 
 }  // namespace ubl::numerics
