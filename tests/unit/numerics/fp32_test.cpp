@@ -140,6 +140,10 @@ TEST(Fp32Fma, KnownCases) {
   // One rounding, where two would differ: 1 + 2^-24 + 2^-46 or so.
   EXPECT_EQ(fma_f32(0x33800000, 0x3F800001, 0x3F800000), 0x3F800001u);
   EXPECT_EQ(fma_f32(0x33800000, 0x3F800000, 0x3F800000), 0x3F800000u);
+  // (2^23 + 2^12 + 1)(2^23 - 2^12 + 1) = 2^46 + 1: the leading bit makes a tie, the last decides
+  // it.
+  EXPECT_EQ(fma_f32(0x3F801001, 0x3F7FE002, 0x4B800000), 0x4B800001u);
+  EXPECT_EQ(fma_f32(0x3F801001, 0xBF7FE002, 0x4B800002), 0x4B800001u);
   EXPECT_EQ(fma_f32(0x7F800000, 0x00000000, 0x3F800000), kFp32CanonicalNan);
   EXPECT_EQ(fma_f32(0x7F800000, 0x3F800000, 0xFF800000), kFp32CanonicalNan);
   EXPECT_EQ(fma_f32(0x7F7FFFFF, 0x7F7FFFFF, 0xFF800000), 0xFF800000u);  // not infinity minus itself

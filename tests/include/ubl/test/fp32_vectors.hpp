@@ -114,7 +114,7 @@ inline std::vector<Fp32Pair> fp32_products(uint64_t salt, size_t n) {
   return v;
 }
 
-/// Fused multiply-adds: `n` triples of each of seven seeded families. The multiplicands are
+/// Fused multiply-adds: `n` triples of each of eight seeded families. The multiplicands are
 /// patterns of `mask`, so that 0xFFFFE000 gives TF32 and 0xFFFF0000 BF16.
 inline std::vector<Fp32Triple> fp32_fused(uint64_t salt, size_t n, uint32_t mask = ~0u) {
   std::vector<Fp32Triple> v;
@@ -164,6 +164,12 @@ inline std::vector<Fp32Triple> fp32_fused(uint64_t salt, size_t n, uint32_t mask
     t = product(pick(122, 130));
     t.c = any(static_cast<uint32_t>(pick(246, 254)));
     if (bits() % 2 == 0) t.c = (t.c & 0x7FFFFFFFu) | (~(t.a ^ t.b) & 0x80000000u);
+    v.push_back(t);
+    // A product of 25 or 26 bits, often a tie, and an addend far below it.
+    const int far = pick(-40, 100);
+    t = product(far);
+    t.b = (t.b & 0xFF800000u) | 0x400000u;
+    t.c = any(static_cast<uint32_t>(127 + far - pick(22, 76)));
     v.push_back(t);
     // b is 1 and a few units, c = -a: only the product's low bits are left.
     t = product(pick(-100, 100));
