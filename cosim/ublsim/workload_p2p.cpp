@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pingpong and sendrecv: two ranks straight on the driver, without a communication library.
+// pingpong, sendrecv and read: two ranks straight on the driver, without a communication library.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,13 +63,21 @@ class Endpoint {
     w.length = len;
     w.laddr = addr_ + from;
     w.raddr = peer_.addr + to;
-    w.lkey = mr_.key;
-    w.rkey = peer_.rkey;
     w.imm = imm;
     w.wr_id = imm;
-    signalled_ += w.signalled;
-    qps_[stripe]->post(w);
-    qps_[stripe]->ring();
+    post(stripe, w);
+  }
+  /// Brings [from, from+len) of the peer's buffer to `to` in the own one.
+  void read(unsigned stripe, uint64_t from, uint64_t to, uint32_t len, uint64_t wr_id) {
+    spec::Wqe w;
+    w.opcode = static_cast<uint8_t>(spec::WqeOp::kRead);
+    w.signalled = 1;
+    w.vc = static_cast<uint8_t>(spec::Vc::kReq);
+    w.length = len;
+    w.laddr = addr_ + to;
+    w.raddr = peer_.addr + from;
+    w.wr_id = wr_id;
+    post(stripe, w);
   }
   /// Waits until every signalled send is complete.
   void drain_sends() {
@@ -99,6 +107,13 @@ class Endpoint {
 
  private:
   static constexpr uint64_t kPatienceNs = 10'000'000;
+  void post(unsigned stripe, spec::Wqe w) {
+    w.lkey = mr_.key;
+    w.rkey = peer_.rkey;
+    signalled_ += w.signalled;
+    qps_[stripe]->post(w);
+    qps_[stripe]->ring();
+  }
   comm::CommError error(const spec::Cqe& c) {
     auto text = fmt::format("rank {}: QP {} PSN {}: {}", rank_, c.qpn, c.psn,
                             spec::to_string(static_cast<spec::CqeStatus>(c.status)));
@@ -186,11 +201,14 @@ int run_pingpong(const Options& o) {
   return finish(opt, s, r);
 }
 
-int run_sendrecv(const Options& o) {
+namespace {
+
+/// Both ranks get the other's bytes: pushed with WRITE, or pulled with READ.
+int run_exchange(const Options& o, bool pull) {
   Options opt = o;
-  if (opt.cards != 2) throw UsageError("sendrecv needs --cards 2 so far");
+  if (opt.cards != 2) throw UsageError(fmt::format("{} needs --cards 2 so far", opt.workload));
   if (opt.bytes == 0 || opt.bytes > (uint64_t{1} << 30))
-    throw UsageError(fmt::format("--bytes {}: sendrecv takes 1 byte to 1 GiB", opt.bytes));
+    throw UsageError(fmt::format("--bytes {}: {} takes 1 byte to 1 GiB", opt.bytes, opt.workload));
   Session s(opt);
   Board<PeerInfo> board(2);
   Board<bool> ready(2), done(2);
@@ -198,14 +216,14 @@ int run_sendrecv(const Options& o) {
                                             random_bytes(opt.seed, 1, opt.bytes)};
   std::vector<uint64_t> addr(2);
   std::vector<Cycle> took(2);
-  // Buffer: own data, then what the peer sends. Both ranks write into the other's second half.
+  // Buffer: own data, then the peer's.
   const uint64_t half = (opt.bytes + 63) / 64 * 64;
   s.run([&](unsigned rank) {
     Endpoint ep(s, rank, board, 2 * half);
     addr[rank] = ep.addr();
     std::memcpy(s.platform().card(rank).hbm().data() + ep.addr(), data[rank].data(), opt.bytes);
     const auto n = static_cast<unsigned>(ep.stripes());
-    for (unsigned p = 0; p < n; ++p) ep.post_receives(p, 1);
+    for (unsigned p = 0; p < n && !pull; ++p) ep.post_receives(p, 1);
     ready.exchange(rank, true);
     const Cycle t0 = s.now();
     // Cut on 64-byte boundaries, the last stripe takes the rest.
@@ -214,12 +232,16 @@ int run_sendrecv(const Options& o) {
     for (unsigned p = 0; p < n; ++p) {
       const uint64_t from = std::min<uint64_t>(uint64_t{p} * piece, opt.bytes);
       const uint64_t to = p + 1 == n ? opt.bytes : std::min<uint64_t>(from + piece, opt.bytes);
-      ep.write_imm(p, from, half + from, static_cast<uint32_t>(to - from), p, true,
-                   spec::Vc::kBulk);
+      const auto len = static_cast<uint32_t>(to - from);
+      if (pull)
+        ep.read(p, from, half + from, len, p);
+      else
+        ep.write_imm(p, from, half + from, len, p, true, spec::Vc::kBulk);
       ++sent;
     }
     unsigned received = 0, completed = 0;
-    while (received < n || completed < sent) {
+    const unsigned expected = pull ? 0 : n;
+    while (received < expected || completed < sent) {
       const auto c = ep.wait_completion();
       if (c.recv != 0)
         ++received;
@@ -241,5 +263,10 @@ int run_sendrecv(const Options& o) {
   conclude(s, r);
   return finish(opt, s, r);
 }
+
+}  // namespace
+
+int run_sendrecv(const Options& o) { return run_exchange(o, false); }
+int run_read(const Options& o) { return run_exchange(o, true); }
 
 }  // namespace ubl::ublsim

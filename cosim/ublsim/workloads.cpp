@@ -13,6 +13,7 @@ const std::vector<Workload>& workloads() {
       {"scatter", "one card's blocks to all", run_scatter},
       {"pingpong", "latency of small messages between two cards", run_pingpong},
       {"sendrecv", "two cards send to each other at once", run_sendrecv},
+      {"read", "two cards read from each other at once", run_read},
       {"train", "data-parallel training of a small network, gradients over the wire", run_train},
   };
   return all;

@@ -25,6 +25,7 @@ int run_scatter(const Options& o);
 int run_train(const Options& o);
 int run_pingpong(const Options& o);
 int run_sendrecv(const Options& o);
+int run_read(const Options& o);
 
 const std::vector<Workload>& workloads();
 

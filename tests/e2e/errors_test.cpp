@@ -41,6 +41,7 @@ TEST(Usage, BadOptions) {
   expect_usage("run broadcast --cards 3 --root 3", "--root 3");
   expect_usage("run broadcast --bytes 6", "--bytes 6");
   expect_usage("run sendrecv --cards 3", "--cards 2");
+  expect_usage("run read --cards 3", "--cards 2");
   expect_usage("run pingpong --iterations 0", "--iterations 0");
   expect_usage("run train --steps 0", "--steps 0");
   expect_usage("run train --data /no/such/file", "/no/such/file");
