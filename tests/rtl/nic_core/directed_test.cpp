@@ -1247,6 +1247,7 @@ TYPED_TEST(Read, LostResponseEndsInTimeout) {
 
 TYPED_TEST(Read, UnexpectedResponsesAreDroppedAndLogged) {
   auto& b = this->bench;
+  b.wr(0, reg::kNicTimeout, 2000);
   std::vector<Frame> answered;
   b.b().on_wire = [&](Frame& f, unsigned plane) {
     answered.push_back(f);
@@ -1262,7 +1263,6 @@ TYPED_TEST(Read, UnexpectedResponsesAreDroppedAndLogged) {
   this->expect_log(0, std::vector<ErrCause>(3, ErrCause::kSequence));
   // One of another length, of another sender, for a QP in reset.
   b.b().on_wire = [&](Frame& f, unsigned) { return f.h.len = 40, f.payload.resize(40), true; };
-  b.wr(0, reg::kNicTimeout, 2000);
   b.post(0, this->kQp, this->read(100, 2));
   this->expect_cqe(0, 0, 2, CqeStatus::kTimeout);
   Frame f = answered[0];
@@ -1309,11 +1309,15 @@ TYPED_TEST(Read, BadRequestersAreRefused) {
   b.post(0, this->kQp, this->read(200000, 1));
   b.run(3000);
   ASSERT_EQ(asked.size(), kNicMaxReads);
+  // Sixteen wait in the port, the others in the responder's table.
   Frame f = asked.back();
-  f.h.psn = (f.h.psn + 1) & 0xffffff;
   f.due = 0;
-  b.b().receive(f, this->kPlane);
-  b.run(500);
+  for (unsigned i = 0; i < 17; ++i) {
+    this->expect_log(1, {});
+    f.h.psn = (f.h.psn + 1) & 0xffffff;
+    b.b().receive(f, this->kPlane);
+    b.run(100);
+  }
   this->expect_log(1, {ErrCause::kMalformed});
   b.b().stuck_bulk = false;
   b.settle();
@@ -1321,7 +1325,7 @@ TYPED_TEST(Read, BadRequestersAreRefused) {
   asked.clear();
   b.a().on_wire = [&](Frame& g, unsigned) { return asked.push_back(g), true; };
   b.b().stuck_bulk = true;
-  b.post(0, this->kQp, this->read(4096, 1));
+  b.post(0, this->kQp, this->read(100000, 1));
   b.run(1000);
   f = asked.back();
   f.h.psn = (f.h.psn + 1) & 0xffffff;
