@@ -112,7 +112,8 @@ TEST(NicPortRx, CausesByName) {
     change(op, len, 37, 0x01, E::kMalformed);        // UDP port
     change(op, len, 39, 0x04, E::kMalformed);        // UDP length
     change(op, len, 42, 0x80, E::kMalformed);        // opcode
-    change(op, len, 43, 0x10, E::kMalformed);        // pad
+    // Pad; that of a READ response says how long it is, so only an empty one shows it.
+    change(op, op == kReadResponse ? 0 : len, 43, 0x10, E::kMalformed);
     change(op, len, 43, 0x01, E::kMalformed);        // version of the BTH
     change(op, len, 5, 0x01, E::kMisrouted);         // destination MAC
     change(op, len, 33, 0x01, E::kMisrouted, true);  // destination IP
@@ -132,7 +133,6 @@ TEST(NicPortRx, CausesByName) {
   }
   change(kReadRequest, 4096, 69, 0x01, E::kMalformed);  // wants too much
   change(kReadRequest, 100, 66, 0x01, E::kMalformed);
-  change(kReadResponse, 40, 43, 0x10, E::kMalformed);  // pad of whole words
   {
     Bytes f = make(kReadRequest, 100);  // with a payload
     f.insert(f.end() - 8, 4, 0);
