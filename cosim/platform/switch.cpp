@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "Vubl_switch128.h"
 #include "Vubl_switch16.h"
 #include "platform/bits.hpp"
 #include "ubl/spec/link.hpp"
@@ -124,8 +125,9 @@ class RtlSwitch : public Switch {
 
 std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip) {
   if (ports <= 16) return std::make_unique<RtlSwitch<Vubl_switch16, 16>>(plane, skip);
+  if (ports <= 128) return std::make_unique<RtlSwitch<Vubl_switch128, 128>>(plane, skip);
   throw std::invalid_argument("no switch with " + std::to_string(ports) +
-                              " ports was compiled (largest: 16)");
+                              " ports was compiled (largest: 128)");
 }
 
 }  // namespace ubl::cosim

@@ -18,8 +18,8 @@ struct Topology {
   const char* help;
 };
 constexpr Topology kTopologies[] = {
-    {"ubl128", "one switch per plane, every card on every plane (up to 16 cards compiled)"}};
-constexpr unsigned kMaxCards = 16;
+    {"ubl128", "one switch per plane, every card on every plane (up to 128 cards)"}};
+constexpr unsigned kMaxCards = 128;
 
 void check(const Options& o) {
   bool known = false;
@@ -31,6 +31,8 @@ void check(const Options& o) {
     throw UsageError(fmt::format("--cards {}: must be 1..{}", o.cards, kMaxCards));
   if (o.planes < 1 || o.planes > spec::kLinkMaxPlanes)
     throw UsageError(fmt::format("--planes {}: must be 1..{}", o.planes, spec::kLinkMaxPlanes));
+  if (o.root >= o.cards)
+    throw UsageError(fmt::format("--root {}: must be 0..{}", o.root, o.cards - 1));
   if (o.dtype != "f32") throw UsageError(fmt::format("--dtype {}: only f32 so far", o.dtype));
   if (o.op != "sum") throw UsageError(fmt::format("--op {}: only sum so far", o.op));
   if (o.algo != "auto" && o.algo != "ring")
@@ -66,13 +68,14 @@ int main_checked(int argc, char** argv) {
   std::string names;
   for (const auto& w : workloads()) names += fmt::format("\n  {:10} {}", w.name, w.help);
   run->add_option("WORKLOAD", o.workload, "one of:" + names)->required();
-  run->add_option("--cards", o.cards, "cards, 1..16")->capture_default_str();
+  run->add_option("--cards", o.cards, "cards, 1..128")->capture_default_str();
   auto* bytes_opt = run->add_option("--bytes", bytes, "payload per card, e.g. 1MiB, 64KiB, 12348");
   run->add_option("--dtype", o.dtype, "element type: f32")->capture_default_str();
   run->add_option("--op", o.op, "reduction: sum")->capture_default_str();
   run->add_option("--algo", o.algo, "auto, ring")->capture_default_str();
   run->add_option("--topology", o.topology, "see `ublsim topo list`")->capture_default_str();
   run->add_option("--planes", o.planes, "planes in use, 1..8")->capture_default_str();
+  run->add_option("--root", o.root, "root of broadcast, gather, scatter")->capture_default_str();
   run->add_option("--steps", o.steps, "training steps")->capture_default_str();
   run->add_option("--data", o.data, "training data, CSV (default: the digits that come along)");
   run->add_option("--iterations", o.iterations, "pingpong exchanges")->capture_default_str();

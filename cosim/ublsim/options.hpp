@@ -45,6 +45,7 @@ struct Options {
   std::string algo = "auto";
   std::string topology = "ubl128";
   unsigned planes = 1;
+  unsigned root = 0;  ///< of broadcast, gather, scatter
   unsigned steps = 200;
   unsigned iterations = 1000;  ///< exchanges of pingpong
   uint64_t seed = 1;

@@ -4,28 +4,30 @@
 
 #include <memory>
 
-#include "ubl/comm/bootstrap.hpp"
 #include "ubl/comm/communicator.hpp"
 #include "ubl/driver/device.hpp"
 #include "ublsim/session.hpp"
+#include "ublsim/sim_bootstrap.hpp"
 
 namespace ubl::ublsim {
 
 /// Shared by all ranks of a session.
 struct Ranks {
-  explicit Ranks(Session& s) : session(s), bootstrap(s.ranks()) {}
+  explicit Ranks(Session& s) : session(s), bootstrap(s) {}
   Session& session;
-  comm::LocalBootstrap bootstrap;
+  SimBootstrap bootstrap;
 };
 
 /// One rank; constructed in its host program.
 class Rank {
  public:
-  Rank(Ranks& ranks, unsigned rank)
+  /// `all_peers`: connections to every rank, not only to the neighbours of the ring.
+  Rank(Ranks& ranks, unsigned rank, bool all_peers = false)
       : ranks_(ranks),
         rank_(rank),
         device_(ranks.session.transport(rank)),
-        comm_(rank, ranks.session.ranks(), device_, ranks.bootstrap, config(ranks.session)) {}
+        comm_(rank, ranks.session.ranks(), device_, ranks.bootstrap,
+              config(ranks.session, all_peers)) {}
 
   driver::Device& device() { return device_; }
   comm::Communicator& comm() { return comm_; }
@@ -38,9 +40,10 @@ class Rank {
 
  private:
   static constexpr uint64_t kBarrierPollNs = 1000;
-  static comm::CommConfig config(Session& s) {
+  static comm::CommConfig config(Session& s, bool all_peers) {
     comm::CommConfig c;
     c.stripes = s.platform().num_planes();
+    c.all_peers = all_peers;
     return c;
   }
   Ranks& ranks_;

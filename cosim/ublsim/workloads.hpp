@@ -17,6 +17,11 @@ struct Workload {
 };
 
 int run_allreduce(const Options& o);
+int run_alltoall(const Options& o);
+int run_allgather(const Options& o);
+int run_broadcast(const Options& o);
+int run_gather(const Options& o);
+int run_scatter(const Options& o);
 int run_train(const Options& o);
 int run_pingpong(const Options& o);
 int run_sendrecv(const Options& o);

@@ -57,11 +57,12 @@ module ubl_switch_match #(
   // Flits that can wait for one output and VC: all of them.
   localparam int unsigned QlenW = $clog2(Radix * VcDepth + 1);
 
-  // --- Tables (process variables). Queue q = {input, vc, output}; slot f = {input, slot}. ---
+  // --- Tables (process variables). Queue q = {input, vc, output}; frame f = {slot, input},
+  // interleaved so that the slots in use (low numbers) lie together. ---
   logic [SlotAw-1:0] q_head [1 << (2 * PortW + 2)];
   logic [SlotAw-1:0] q_tail [1 << (2 * PortW + 2)];
-  logic [SlotAw-1:0] f_next [1 << (PortW + SlotAw)];
-  logic [LenW:0]     f_info [1 << (PortW + SlotAw)];  // {ect, len}
+  logic [SlotAw-1:0] f_next [1 << (SlotAw + PortW)];
+  logic [LenW:0]     f_info [1 << (SlotAw + PortW)];  // {ect, len}
   // One request word per (vc, output): bit i = input i has a frame. 128 bits as two halves.
   logic [63:0]       req_lo [4 << PortW];
   logic [63:0]       req_hi [4 << PortW];
@@ -78,6 +79,8 @@ module ubl_switch_match #(
   logic [127:0]      avail;   // inputs with a free read port
   logic [127:0]      ofree;   // outputs that send nothing
   logic [127:0]      owork;   // outputs with any request
+
+  logic [3:0]        fault_q;   // broken invariants of the last cycle, for assertions
 
   // Virtual channel of priority rank k.
   function automatic logic [1:0] vc_of(input int unsigned k);
@@ -111,16 +114,19 @@ module ubl_switch_match #(
     logic [2:0]           cr;
     logic [PortW+1:0]     vo, vi;            // {vc, output}, {vc, input}
     logic [2*PortW+1:0]   q;
-    logic [PortW+SlotAw-1:0] f;
+    logic [SlotAw+PortW-1:0] f;
     logic [SlotAw-1:0]    slot;
     logic [LenW-1:0]      len;
     logic [63:0]          lo, hi;
+    logic [127:0]         work;              // outputs that may grant
     logic [127:0]         touched;           // inputs that were granted
     logic                 done, r, mark;
+    logic [3:0]           fault;
 
     if (!rst_ni) begin
       gnt_o <= '0;
       credit_err_o <= '0;
+      fault_q <= '0;
       avail = ~128'd0;
       ofree = ~128'd0;
       owork = '0;
@@ -140,6 +146,7 @@ module ubl_switch_match #(
     end else begin
       gnt_o <= '0;
       credit_err_o <= '0;
+      fault = '0;
 
       // --- Credits come back. ---
       if (tx_credit_i != '0) begin
@@ -160,22 +167,26 @@ module ubl_switch_match #(
       // --- Frames end: free the output and the read port. ---
       for (int unsigned i = 0; i < Radix; i++) begin
         st = st_i[i*32 +: ubl_pkg::SwitchRdStBits];
-        if (st.end0 || st.trunc0) begin
-          ofree[7'(rd_out[{1'b0, PortW'(i)}])] = 1'b1;
-          rd_busy[i[PortW-1:0]][0] = 1'b0;
-          avail[i[6:0]] = 1'b1;
-          if (st.trunc0) begin
-            vo = {rd_vc[{1'b0, PortW'(i)}], rd_out[{1'b0, PortW'(i)}]};
-            credit[vo] = credit[vo] + CreditW'(st.refund0);
+        if ({st.end1, st.end0, st.trunc1, st.trunc0} != '0) begin
+          if (st.end0 || st.trunc0) begin
+            ofree[7'(rd_out[{1'b0, PortW'(i)}])] = 1'b1;
+            rd_busy[i[PortW-1:0]][0] = 1'b0;
+            avail[i[6:0]] = 1'b1;
+            if (st.trunc0) begin
+              vo = {rd_vc[{1'b0, PortW'(i)}], rd_out[{1'b0, PortW'(i)}]};
+              fault[0] = fault[0] || 32'(credit[vo]) + 32'(st.refund0) > TxInitCredit;
+              credit[vo] = credit[vo] + CreditW'(st.refund0);
+            end
           end
-        end
-        if (st.end1 || st.trunc1) begin
-          ofree[7'(rd_out[{1'b1, PortW'(i)}])] = 1'b1;
-          rd_busy[i[PortW-1:0]][1] = 1'b0;
-          avail[i[6:0]] = 1'b1;
-          if (st.trunc1) begin
-            vo = {rd_vc[{1'b1, PortW'(i)}], rd_out[{1'b1, PortW'(i)}]};
-            credit[vo] = credit[vo] + CreditW'(st.refund1);
+          if (st.end1 || st.trunc1) begin
+            ofree[7'(rd_out[{1'b1, PortW'(i)}])] = 1'b1;
+            rd_busy[i[PortW-1:0]][1] = 1'b0;
+            avail[i[6:0]] = 1'b1;
+            if (st.trunc1) begin
+              vo = {rd_vc[{1'b1, PortW'(i)}], rd_out[{1'b1, PortW'(i)}]};
+              fault[0] = fault[0] || 32'(credit[vo]) + 32'(st.refund1) > TxInitCredit;
+              credit[vo] = credit[vo] + CreditW'(st.refund1);
+            end
           end
         end
       end
@@ -189,10 +200,10 @@ module ubl_switch_match #(
           vo = {ev.vc, out};
           q = {in, vo};
           slot = ev.slot[SlotAw-1:0];
-          if (i < 64 ? req_lo[vo][i[5:0]] : req_hi[vo][i[5:0]]) f_next[{in, q_tail[q]}] = slot;
+          if (i < 64 ? req_lo[vo][i[5:0]] : req_hi[vo][i[5:0]]) f_next[{q_tail[q], in}] = slot;
           else q_head[q] = slot;
           q_tail[q] = slot;
-          f_info[{in, slot}] = {ev.ect, ev.len};
+          f_info[{slot, in}] = {ev.ect, ev.len};
           if (i < 64) req_lo[vo][i[5:0]] = 1'b1;
           else req_hi[vo][i[5:0]] = 1'b1;
           owork[7'(out)] = 1'b1;
@@ -202,8 +213,9 @@ module ubl_switch_match #(
 
       // --- Grant. ---
       touched = '0;
+      work = ofree & owork;
       for (int unsigned o = 0; o < Radix; o++) begin
-        if (ofree[o[6:0]] && owork[o[6:0]]) begin
+        if (work[o[6:0]]) begin
           out = PortW'(o);
           done = 1'b0;
           for (int unsigned k = 0; k < 3; k++) begin
@@ -212,7 +224,7 @@ module ubl_switch_match #(
             hi = req_hi[vo] & avail[127:64];
             if (!done && (lo | hi) != '0 && credit[vo] != '0) begin
               in = PortW'(rr_pick(lo, hi, 7'(gptr[vo])));
-              len = f_info[{in, q_head[{in, vo}]}][LenW-1:0];
+              len = f_info[{q_head[{in, vo}], in}][LenW-1:0];
               if (credit[vo] >= CreditW'(len)) begin
                 done = 1'b1;
                 vi = {vc_of(k), in};
@@ -248,10 +260,13 @@ module ubl_switch_match #(
             vo = {vc, out};
             q = {in, vo};
             slot = q_head[q];
-            f = {in, slot};
+            f = {slot, in};
             len = f_info[f][LenW-1:0];
             mark = EnableEcn && f_info[f][LenW] && vc != 2'(ubl_pkg::VcRsp) &&
                    32'(qlen[vo]) >= 32'(ecn_kmin_i);
+            fault[1] = fault[1] || credit[vo] < CreditW'(len);
+            fault[2] = fault[2] || qlen[vo] < QlenW'(len);
+            fault[3] = fault[3] || rd_busy[in] == 2'b11 || !ofree[7'(out)];
             // Dequeue.
             if (slot == q_tail[q]) begin
               if (i < 64) req_lo[vo][i[5:0]] = 1'b0;
@@ -279,8 +294,16 @@ module ubl_switch_match #(
           end
         end
       end
+      fault_q <= fault;
     end
   end
   /* verilator lint_on BLKSEQ */
+
+`include "ubl_assert.svh"
+  `UBL_ASSERT(CreditOverflow, !fault_q[0])
+  `UBL_ASSERT(CreditUnderflow, !fault_q[1])
+  `UBL_ASSERT(QueueUnderflow, !fault_q[2])
+  `UBL_ASSERT(PortsFree, !fault_q[3])
+  `UBL_COVER(CreditError, credit_err_o != '0)
 
 endmodule

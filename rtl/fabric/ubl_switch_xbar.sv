@@ -46,7 +46,8 @@ module ubl_switch_xbar #(
   localparam int unsigned PortW = $clog2(Radix);
   localparam int unsigned SlotAw = $clog2(3 * VcDepth + 2);
 
-  logic [511:0] mem [1 << (PortW + SlotAw)];
+  // One memory per input. Interleaved, so that slots in use (low numbers) lie together.
+  logic [511:0] mem [1 << (SlotAw + PortW)];  // {slot, input}
 
   // The outputs are the registers themselves: another name would be one more copy of all data.
 
@@ -109,7 +110,7 @@ module ubl_switch_xbar #(
   always_ff @(posedge clk_i or negedge rst_ni) begin : p_xbar
     ubl_pkg::switch_rd_t     rd;
     logic [PortW-1:0]        out;
-    logic [PortW+SlotAw-1:0] from;
+    logic [SlotAw+PortW-1:0] from;
     logic [15:0]             sum, new_sum;
     logic [AtW-1:0]          at, byte_at;
 
@@ -124,7 +125,7 @@ module ubl_switch_xbar #(
           rd = r == 0 ? rd0_i[i*32 +: ubl_pkg::SwitchRdBits] : rd1_i[i*32 +: ubl_pkg::SwitchRdBits];
           if (rd.valid) begin
             out = rd.out[PortW-1:0];
-            from = {PortW'(i), rd.slot[SlotAw-1:0]};
+            from = {rd.slot[SlotAw-1:0], PortW'(i)};
             tx_valid_o[out] <= 1'b1;
             tx_meta_o[32'(out)*10 +: 10] <= {rd.sop, rd.eop, rd.vc, rd.empty};
             tx_data_o[32'(out)*512 +: 512] <= mem[from];
@@ -154,10 +155,25 @@ module ubl_switch_xbar #(
         end
       end
       for (int unsigned i = 0; i < Radix; i++) begin
-        if (rx_valid_i[i]) mem[{PortW'(i), wr_slot_i[i*32 +: SlotAw]}] = rx_data_i[i*512 +: 512];
+        if (rx_valid_i[i]) mem[{wr_slot_i[i*32 +: SlotAw], PortW'(i)}] = rx_data_i[i*512 +: 512];
       end
     end
   end
   /* verilator lint_on BLKSEQ */
+
+  // Every flit read appears on an output of its own.
+  logic [8:0] reads, reads_q;
+  always_comb begin : p_reads
+    reads = '0;
+    for (int unsigned i = 0; i < Radix; i++) reads = reads + 9'(rd0_i[i*32]) + 9'(rd1_i[i*32]);
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) reads_q <= '0;
+    else reads_q <= reads;
+  end
+
+`include "ubl_assert.svh"
+  `UBL_ASSERT(OneFlitPerOutput, 9'($countones(tx_valid_o)) == reads_q)
+  `UBL_COVER(AllOutputsBusy, tx_valid_o == '1)
 
 endmodule

@@ -94,8 +94,8 @@ module nic_completer #(
 );
 
   localparam int unsigned IssDepth = 4;
-  localparam int unsigned NoteBits = $bits(nic_core_pkg::note_t);
-  localparam int unsigned ErrBits = $bits(nic_core_pkg::errev_t);
+  localparam int unsigned NoteBits = nic_core_pkg::NoteBits;
+  localparam int unsigned ErrBits = nic_core_pkg::ErrevBits;
 
   logic [15:0] prod_mem [NumCq];
   logic [15:0] cons_mem [NumCq];

@@ -106,11 +106,11 @@ module nic_core #(
   localparam int unsigned MaxObj = (NumQp > NumMr) ? NumQp : NumMr;
   localparam int unsigned MaxAll = (MaxObj > NumCq) ? MaxObj : NumCq;
   localparam int unsigned NumClear = (MaxAll > NumTags) ? MaxAll : NumTags;
-  localparam int unsigned QcfgBits = $bits(nic_core_pkg::qcfg_t);
-  localparam int unsigned MrBits = $bits(nic_core_pkg::mr_t);
-  localparam int unsigned CqBits = $bits(nic_core_pkg::cqcfg_t);
-  localparam int unsigned CplBits = $bits(nic_core_pkg::cpl_t);
-  localparam int unsigned ErrBits = $bits(nic_core_pkg::errev_t);
+  localparam int unsigned QcfgBits = nic_core_pkg::QcfgBits;
+  localparam int unsigned MrBits = nic_core_pkg::MrBits;
+  localparam int unsigned CqBits = nic_core_pkg::CqcfgBits;
+  localparam int unsigned CplBits = nic_core_pkg::CplBits;
+  localparam int unsigned ErrBits = nic_core_pkg::ErrevBits;
   localparam int unsigned CredW = $clog2(TxdDepth + 1);
 
   if (Planes < 1 || Planes > 8) begin : gen_bad_planes
@@ -559,7 +559,13 @@ module nic_core #(
   assign idle_o = ~(csr_busy | fch_busy | req_busy | rsp_busy | cpl_busy | db_valid_q |
                     dma_valid_q | (|txd_valid_o) | (|rxv_valid_q));
 
-  // Kept low so that one bus can carry both: a descriptor is a request or an acknowledgement.
+  `UBL_ASSERT_INIT(widths,
+      QcfgBits == $bits(nic_core_pkg::qcfg_t) && MrBits == $bits(nic_core_pkg::mr_t) &&
+      CqBits == $bits(nic_core_pkg::cqcfg_t) && CplBits == $bits(nic_core_pkg::cpl_t) &&
+      ErrBits == $bits(nic_core_pkg::errev_t) &&
+      nic_core_pkg::WentBits == $bits(nic_core_pkg::went_t) &&
+      nic_core_pkg::LogBits == $bits(nic_core_pkg::log_t) &&
+      nic_core_pkg::NoteBits == $bits(nic_core_pkg::note_t))
   `UBL_ASSERT(dma_in_line, !dma_valid_q || dma_q.kind == ubl_pkg::DmaKindMsix ||
               dma_q.addr[5:0] == 6'd0)
 

@@ -21,6 +21,16 @@ package nic_core_pkg;
   localparam logic [1:0] ClsBulk = 2'd2;  // a descriptor slot of VC bulk
   localparam logic [1:0] ClsFree = 2'd3;  // none: completes without a packet
 
+  // Widths of the records below, in bits (yosys cannot ask for the size of a package's type).
+  localparam int unsigned QcfgBits = 166;
+  localparam int unsigned MrBits = 148;
+  localparam int unsigned CqcfgBits = 86;
+  localparam int unsigned WentBits = 342;
+  localparam int unsigned CplBits = 225;
+  localparam int unsigned LogBits = 56;
+  localparam int unsigned ErrevBits = 32;
+  localparam int unsigned NoteBits = 57;
+
   // QP configuration: written by write_qp, read by every engine.
   typedef struct packed {
     logic [15:0] epoch;  // counts write_qp; in-flight work of an older one is recognised and dropped

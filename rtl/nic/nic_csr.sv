@@ -67,7 +67,7 @@ module nic_csr #(
   /// Error log sources.
   input  logic [5:0]                         log_valid_i,
   /// Their entries.
-  input  logic [6*$bits(nic_core_pkg::log_t)-1:0] log_i,
+  input  logic [6*nic_core_pkg::LogBits-1:0] log_i,
 
   /// A request packet is emitted.
   input  logic        tx_pkt_i,
@@ -101,7 +101,7 @@ module nic_csr #(
   output logic        busy_o
 );
 
-  localparam int unsigned LogBits = $bits(nic_core_pkg::log_t);
+  localparam int unsigned LogBits = nic_core_pkg::LogBits;
   localparam int unsigned LogDepth = 16;
   localparam int unsigned NumLogSrc = 6;
 

@@ -212,7 +212,7 @@ module nic_requester #(
     logic [23:0] last;  // last PSN of the message
   } msg_t;
 
-  localparam int unsigned MsgBits = $bits(msg_t);
+  localparam int unsigned MsgBits = 137;
 
   ctx_t ctx_mem [NumQp];
   logic [MsgBits-1:0] msg_mem [NumQp*MaxMsg];
@@ -816,6 +816,7 @@ module nic_requester #(
   assign busy_o = (|err_valid_i) | (|txc_valid_i) | (|ack_valid_i) | (cpl_wr_q != cpl_rd_q) |
                   wake_valid_i | (|run_elig);
 
+  `UBL_ASSERT_INIT(msg_bits, MsgBits == $bits(msg_t))
   `UBL_ASSERT(run_queue, !run_push ||
               (run_wr_q[run_push_id] - run_rd_q[run_push_id]) != (QpW+1)'(NumQp))
   `UBL_ASSERT(cpl_queue, (cpl_wr_q - cpl_rd_q) <= (QpW+1)'(NumQp))

@@ -175,7 +175,7 @@ module nic_responder #(
     logic [31:0]    imm;
   } inf_t;
 
-  localparam int unsigned InfBits = $bits(inf_t);
+  localparam int unsigned InfBits = QpW + 89;
 
   rctx_t ctx_mem [NumQp];
   logic [15:0] post_mem [NumQp];
@@ -661,6 +661,7 @@ module nic_responder #(
 
   assign busy_o = (|rxh_valid_i) | (|rxd_valid_i) | (|ack_elig) | note_valid_i;
 
+  `UBL_ASSERT_INIT(inf_bits, InfBits == $bits(inf_t))
   `UBL_ASSERT(rxd_expected, ev != EvRxd || inf_wr_q[rxd_pl] != inf_rd_q[rxd_pl])
   `UBL_ASSERT(rxd_order, ev != EvRxd || (d.qpn == 16'(e.q) && d.psn == e.psn))
   `UBL_ASSERT(psn_order, ev != EvRxd || e.epoch != cfg_i.epoch || w.err || e.psn == w.done)

@@ -157,7 +157,7 @@ module nic_wqe_fetch #(
     logic [15:0]    epoch;
   } tag_t;
 
-  localparam int unsigned WentBits = $bits(nic_core_pkg::went_t);
+  localparam int unsigned WentBits = nic_core_pkg::WentBits;
 
   ctl_t ctl_mem [NumQp];
   slot_t slot_mem [NumQp];

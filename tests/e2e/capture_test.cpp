@@ -16,8 +16,6 @@ namespace {
 using test::tshark;
 using ::testing::HasSubstr;
 
-using Result = decltype(ublsim(""));
-
 constexpr uint64_t kPsnMask = 0xFFFFFF;
 
 struct Packet {
@@ -49,7 +47,7 @@ class Capture : public ::testing::Test {
   /// One run for all tests that only look.
   static void SetUpTestSuite() {
     file_ = new TempFile;
-    run_ = new Result(ublsim(kRun + " --pcap " + file_->path()));
+    run_ = new Outcome(ublsim(kRun + " --pcap " + file_->path()));
     if (run_->exit_code == 0) packets_ = new std::vector<Packet>(packets(file_->path()));
   }
   static void TearDownTestSuite() {
@@ -60,12 +58,12 @@ class Capture : public ::testing::Test {
   void SetUp() override { ASSERT_TRUE(verified(*run_)); }
 
   static inline TempFile* file_ = nullptr;
-  static inline Result* run_ = nullptr;
+  static inline Outcome* run_ = nullptr;
   static inline std::vector<Packet>* packets_ = nullptr;
 };
 
 TEST_F(Capture, ChangesNothing) {
-  const Result plain = ublsim(kRun);
+  const Outcome plain = ublsim(kRun);
   ASSERT_TRUE(verified(plain));
   EXPECT_EQ(plain.json["run_hash"], run_->json["run_hash"]);
   EXPECT_EQ(plain.json["cycles"], run_->json["cycles"]);
@@ -168,8 +166,8 @@ TEST_F(Capture, ScapyComputesTheSameIcrcs) {
 TEST(CaptureWithFaults, ShowsTheFaultWhereItIs) {
   const TempFile faults("- what: corrupt\n  where: card0.plane0.up\n  frame: 3\n  byte: 100\n");
   const TempFile file;
-  const Result r = ublsim("run allreduce --cards 2 --bytes 65536 -q --faults " + faults.path() +
-                          " --pcap " + file.path());
+  const Outcome r = ublsim("run allreduce --cards 2 --bytes 65536 -q --faults " + faults.path() +
+                           " --pcap " + file.path());
   EXPECT_TRUE(ends_with_status(r, 3));
   unsigned frame = 0;
   std::string psn;
@@ -191,7 +189,7 @@ TEST(CaptureErrors, AFileThatCannotBeWrittenIsNamed) {
       {"/no/such/folder/x.pcapng", "--pcap /no/such/folder/x.pcapng: cannot be opened"},
       {"/dev/full", "--pcap /dev/full: cannot be written"}};
   for (const auto& [path, words] : cases) {
-    const Result r = ublsim(kRun + " --pcap " + path);
+    const Outcome r = ublsim(kRun + " --pcap " + path);
     EXPECT_TRUE(ends_with_status(r, 2));
     EXPECT_THAT(r.output, HasSubstr(words));
   }

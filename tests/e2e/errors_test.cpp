@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 void expect_usage(const std::string& arguments, const std::string& words) {
-  const Run r = ublsim(arguments);
+  const Outcome r = ublsim(arguments);
   EXPECT_TRUE(ends_with_status(r, 2));
   EXPECT_THAT(r.output, HasSubstr(words)) << r.command;
 }
@@ -22,7 +22,7 @@ TEST(Usage, BadOptions) {
   expect_usage("run nonsense", "nonsense");
   expect_usage("run allreduce --no-such-option", "--no-such-option");
   expect_usage("run allreduce --cards 0", "--cards 0");
-  expect_usage("run allreduce --cards 17", "--cards 17");
+  expect_usage("run allreduce --cards 129", "--cards 129");
   expect_usage("run allreduce --cards -1", "--cards");
   expect_usage("run allreduce --cards many", "--cards");
   expect_usage("run allreduce --planes 9", "--planes 9");
@@ -38,6 +38,8 @@ TEST(Usage, BadOptions) {
   expect_usage("run allreduce --topology moebius", "moebius");
   expect_usage("run allreduce --config /no/such/file", "/no/such/file");
   expect_usage("run allreduce --faults /no/such/file", "/no/such/file");
+  expect_usage("run broadcast --cards 3 --root 3", "--root 3");
+  expect_usage("run broadcast --bytes 6", "--bytes 6");
   expect_usage("run sendrecv --cards 3", "--cards 2");
   expect_usage("run pingpong --iterations 0", "--iterations 0");
   expect_usage("run train --steps 0", "--steps 0");
@@ -88,7 +90,7 @@ TEST(Faults, CorruptFrameIsNamedAndNeverAccepted) {
     for (const unsigned byte : {20, 40, 50, 60, 75, 1000}) {
       const TempFile f(fmt::format(
           "- what: corrupt\n  where: {}\n  frame: 3\n  byte: {}\n  bit: 5\n", link, byte));
-      const Run r = ublsim("run allreduce --cards 2 --bytes 65536 -q --faults " + f.path());
+      const Outcome r = ublsim("run allreduce --cards 2 --bytes 65536 -q --faults " + f.path());
       EXPECT_TRUE(ends_with_status(r, 3));
       EXPECT_THAT(r.output, HasSubstr("plane 0"));
       EXPECT_THAT(r.output, HasSubstr("QP "));
@@ -98,7 +100,7 @@ TEST(Faults, CorruptFrameIsNamedAndNeverAccepted) {
 
 TEST(Faults, FlippedResultIsFound) {
   const TempFile f("- what: flip_result\n  where: card1\n  byte: 77\n  bit: 3\n");
-  const Run r = ublsim("run allreduce --cards 2 --bytes 4096 -q --faults " + f.path());
+  const Outcome r = ublsim("run allreduce --cards 2 --bytes 4096 -q --faults " + f.path());
   EXPECT_TRUE(ends_with_status(r, 1));
   EXPECT_THAT(r.output, HasSubstr("card 1: byte 77"));
   EXPECT_EQ(r.json["mismatches"], 1);

@@ -9,7 +9,7 @@ namespace ubl::e2e {
 namespace {
 
 TEST(Train, DefaultRunLearns) {
-  const Run r = ublsim("run train -q");
+  const Outcome r = ublsim("run train -q");
   ASSERT_TRUE(verified(r));
   EXPECT_EQ(r.json["cards"], 4);
   EXPECT_LE(r.json["steps"], 200);
@@ -27,7 +27,7 @@ TEST(Train, OtherCardCountsAndSeeds) {
 
 TEST(Train, BadDataIsRefusedWithItsLine) {
   const TempFile f("1,2,3\n");
-  const Run r = ublsim("run train --data " + f.path());
+  const Outcome r = ublsim("run train --data " + f.path());
   EXPECT_TRUE(ends_with_status(r, 2));
   EXPECT_THAT(r.output, ::testing::HasSubstr(f.path() + ":1"));
 }

@@ -13,7 +13,8 @@
 
 namespace ubl::e2e {
 
-struct Run {
+/// Not "Run": a GoogleTest case has a private member of that name.
+struct Outcome {
   int exit_code = -1;
   std::string output;  ///< standard output and error
   nlohmann::json json;
@@ -41,9 +42,9 @@ class TempFile {
   std::string path_;
 };
 
-inline Run ublsim(const std::string& arguments) {
+inline Outcome ublsim(const std::string& arguments) {
   const TempFile json;
-  Run r;
+  Outcome r;
   r.command = std::string(UBLSIM) + " " + arguments;
   // A hang must not outlive the test program's own time limit.
   const std::string line = "timeout 300 " + r.command +
@@ -61,14 +62,14 @@ inline Run ublsim(const std::string& arguments) {
   return r;
 }
 
-inline ::testing::AssertionResult ends_with_status(const Run& r, int want) {
+inline ::testing::AssertionResult ends_with_status(const Outcome& r, int want) {
   if (r.exit_code == want) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure()
          << "status " << r.exit_code << " instead of " << want << "\n  " << r.command << "\n"
          << r.output;
 }
 
-inline ::testing::AssertionResult verified(const Run& r) {
+inline ::testing::AssertionResult verified(const Outcome& r) {
   if (r.exit_code == 0 && r.json.is_object() && r.json.value("verified", false) &&
       r.json.value("mismatches", 1) == 0)
     return ::testing::AssertionSuccess();

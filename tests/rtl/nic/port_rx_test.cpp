@@ -344,6 +344,15 @@ TEST(NicPortRx, ThroughputOfLongReduces) { throughput(kReduce, 4096, 40, 66); }
 TEST(NicPortRx, ThroughputOfLongReducesWithImmediate) { throughput(kReduceImm, 4096, 40, 66); }
 TEST(NicPortRx, ThroughputOfShortWrites) { throughput(kWrite, 48, 400, 2); }
 
+TEST(NicPortRx, Latency) {
+  Receiver t(BenchConfig{}, 12);
+  t.good(t.request(kAck, kRsp, 0, 0), {});
+  while (!t.input.empty()) t.cycle();
+  const uint64_t last = t.bench.now - 1;  // the last flit was at the port in this cycle
+  while (t.header_count[kRsp] == 0) t.cycle();
+  EXPECT_EQ(t.bench.now - 1 - last, 4u);
+}
+
 TEST(NicPortRx, ResetInMidOperation) {
   BenchConfig c;
   c.latency_max = 60;

@@ -251,6 +251,8 @@ class Card {
     reads_.clear();
     writes_.clear();
     for (auto& p : ports_) p = Port{};
+    dma_held_ = false;
+    std::fill(std::begin(rxv_held_), std::end(rxv_held_), false);
     clear_inputs();
   }
 
@@ -314,6 +316,7 @@ class Card {
     unsigned rxh_vc = 0;
     std::deque<Frame> judge;  // requests whose verdict is awaited
     std::deque<Placing> placing;
+    uint64_t last_write = 0;
     std::deque<Rxd> rxd;
   };
   struct Read {
@@ -563,9 +566,9 @@ class Card {
           throw std::runtime_error("verdict with a wrong address or length");
         }
         ++counts.placed[i];
-        uint64_t not_before = now;
-        if (!p.placing.empty()) not_before = std::max(not_before, p.placing.back().write_at);
-        x.write_at = std::max(now + between(timing_.mem_min, timing_.mem_max), not_before);
+        // Writes of a plane stay in order, whatever they hit.
+        x.write_at = std::max(now + between(timing_.mem_min, timing_.mem_max), p.last_write);
+        if (x.v.len != 0) p.last_write = x.write_at;
         x.read_at = between(now, x.write_at);
         x.done_at = x.write_at + rng_() % 8;
         if (x.v.len == 0) x.read_at = x.write_at = x.done_at = now;

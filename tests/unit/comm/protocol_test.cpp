@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "ubl/comm/protocol/engine.hpp"
@@ -26,6 +27,12 @@ std::vector<unsigned> neighbours(unsigned rank, unsigned n) {
   return {s.begin(), s.end()};
 }
 
+std::vector<unsigned> everybody(unsigned n) {
+  std::vector<unsigned> all(n);
+  std::iota(all.begin(), all.end(), 0u);
+  return all;
+}
+
 struct Call {
   uint64_t count = 0;
   bool in_place = true;
@@ -34,13 +41,14 @@ struct Call {
 /// All ranks of a group, each with its engine, advanced in seeded order.
 class Group {
  public:
-  Group(const MockConfig& mc, Limits limits, EngineConfig ec = {})
+  Group(const MockConfig& mc, Limits limits, EngineConfig ec = {}, bool all_peers = false)
       : world(mc), rng(mc.seed ^ 0x5DEECE66D) {
     limits.stripes = mc.stripes;
     for (unsigned r = 0; r < mc.ranks; ++r) {
       fabrics.push_back(world.fabric(r));
-      engines.push_back(
-          std::make_unique<Engine>(*fabrics[r], r, mc.ranks, neighbours(r, mc.ranks), limits, ec));
+      engines.push_back(std::make_unique<Engine>(
+          *fabrics[r], r, mc.ranks, all_peers ? everybody(mc.ranks) : neighbours(r, mc.ranks),
+          limits, ec));
     }
     limits.receives = engines[0]->receive_limit();
     this->limits = limits;
@@ -130,6 +138,73 @@ void check_all_reduce(const MockConfig& config, const Limits& limits,
       ASSERT_EQ(g.world.read(r, end, 4), std::vector<uint32_t>(4, 0xA5A5A5A5)) << "after the end";
     }
   }
+}
+
+/// Data of every collective that only moves bytes, on a group where all are connected.
+void check_moves(unsigned n, unsigned stripes, uint64_t block_words, uint64_t seed) {
+  MockConfig mc;
+  mc.ranks = n;
+  mc.stripes = stripes;
+  mc.seed = seed;
+  const uint64_t block = block_words * 4;
+  const uint64_t room = n * block + 64;
+  mc.memory = 11 * room + 4096;
+  Group g(mc, Limits{}, {}, true);
+  const unsigned root = static_cast<unsigned>(seed % n);
+  std::vector<std::vector<Schedule>> programs(n);
+  std::vector<std::vector<uint32_t>> in(n);
+  const auto at = [&](unsigned area) { return mc.base + area * room; };
+  for (unsigned r = 0; r < n; ++r) {
+    in[r] = test::random_floats(g.rng, n * block_words);
+    g.world.write(r, at(0), in[r]);
+    // In place: the own block of area 3, 5 and, at the root, 7 is the input.
+    const std::vector<uint32_t> own(in[r].begin(), in[r].begin() + block_words);
+    g.world.write(r, at(3) + r * block, own);
+    programs[r] = {all_to_all(r, n, at(0), at(1), block),
+                   all_gather(r, n, at(0), at(2), block),
+                   all_gather(r, n, at(3) + r * block, at(3), block),
+                   gather(r, n, root, at(0), at(4), block),
+                   scatter(r, n, root, at(0), at(5), block),
+                   broadcast(r, n, root, at(0), at(6), n * block, g.limits),
+                   all_to_all(r, n, at(1), at(7), block)};
+  }
+  ASSERT_TRUE(g.run(programs)) << g.waiting();
+  EXPECT_THAT(g.world.violations, testing::IsEmpty());
+  std::vector<uint32_t> gathered;
+  for (unsigned r = 0; r < n; ++r)
+    gathered.insert(gathered.end(), in[r].begin(), in[r].begin() + block_words);
+  for (unsigned r = 0; r < n; ++r) {
+    std::vector<uint32_t> exchanged;
+    for (unsigned p = 0; p < n; ++p)
+      exchanged.insert(exchanged.end(), in[p].begin() + r * block_words,
+                       in[p].begin() + (r + 1) * block_words);
+    const std::vector<uint32_t> scattered(in[root].begin() + r * block_words,
+                                          in[root].begin() + (r + 1) * block_words);
+    ASSERT_EQ(g.world.read(r, at(1), n * block_words), exchanged) << "all_to_all, rank " << r;
+    ASSERT_EQ(g.world.read(r, at(2), n * block_words), gathered) << "all_gather, rank " << r;
+    ASSERT_EQ(g.world.read(r, at(3), n * block_words), gathered) << "in place, rank " << r;
+    if (r == root) {
+      ASSERT_EQ(g.world.read(r, at(4), n * block_words), gathered) << "gather";
+    }
+    ASSERT_EQ(g.world.read(r, at(5), block_words), scattered) << "scatter, rank " << r;
+    ASSERT_EQ(g.world.read(r, at(6), n * block_words), in[root]) << "broadcast, rank " << r;
+    ASSERT_EQ(g.world.read(r, at(7), n * block_words), in[r]) << "there and back, rank " << r;
+    ASSERT_EQ(g.world.read(r, at(0), n * block_words), in[r]) << "input, rank " << r;
+  }
+}
+
+TEST(Moves, EveryCollectiveOfAnySize) {
+  for (const unsigned n : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 16u})
+    for (const unsigned stripes : {1u, 8u})
+      for (const uint64_t words : {0u, 1u, 3u, 129u, 1237u})
+        check_moves(n, stripes, words, test::seed() + n * 100 + stripes + words);
+}
+
+TEST(Moves, BadArguments) {
+  EXPECT_THROW(gather(0, 4, 4, 0, 0, 4), CommError);
+  EXPECT_THROW(scatter(0, 4, 9, 0, 0, 4), CommError);
+  EXPECT_THROW(broadcast(0, 1, 1, 0, 0, 4, Limits{}), CommError);
+  EXPECT_THROW(all_to_all(0, 4, 0, 0, (uint64_t{1} << 30) + 1), CommError);
 }
 
 std::vector<uint64_t> odd_counts(unsigned n) { return {0, 1, 2, 3, n - 1, n, n + 1, 1000, 1237}; }

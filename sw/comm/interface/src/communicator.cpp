@@ -47,10 +47,11 @@ void Communicator::make_engine(std::vector<unsigned> peers) {
   engine_->open();
 }
 
-void Communicator::check_buffer(const char* what, uint64_t addr, uint64_t bytes) const {
-  if (addr % 4 != 0)
+void Communicator::check_buffer(const char* what, uint64_t addr, uint64_t bytes,
+                                uint64_t align) const {
+  if (addr % align != 0)
     throw CommError(ErrorKind::kInvalidArgument,
-                    fmt::format("{} address {:#x} is not a multiple of 4", what, addr));
+                    fmt::format("{} address {:#x} is not a multiple of {}", what, addr, align));
   const uint64_t base = config_.memory_base;
   const uint64_t length = config_.memory_bytes;
   if (addr < base || addr - base > length || length - (addr - base) < bytes)
@@ -85,6 +86,79 @@ void Communicator::all_reduce(uint64_t send, uint64_t recv, uint64_t count, Data
                                   send, bytes, recv));
   }
   run(protocol::ring_all_reduce(rank_, size_, send, recv, count, limits_), bytes);
+}
+
+uint64_t Communicator::moved_bytes(const char* what, uint64_t count, DataType type, unsigned root,
+                                   bool mesh) const {
+  if (size_of(type) == 0)
+    throw CommError(ErrorKind::kInvalidArgument,
+                    fmt::format("{}: unknown data type {}", what, static_cast<int>(type)));
+  if (root >= size_)
+    throw CommError(ErrorKind::kInvalidArgument,
+                    fmt::format("{}: root {} is not in 0..{}", what, root, size_ - 1));
+  if (mesh && size_ > 3 && !config_.all_peers)
+    throw CommError(
+        ErrorKind::kNotSupported,
+        fmt::format("{} needs connections to all ranks (CommConfig::all_peers is off)", what));
+  constexpr uint64_t kMost = uint64_t{1} << 30;
+  if (count > kMost / size_of(type))
+    throw CommError(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{}: {} elements of {} are more than 1 GiB", what, count, to_string(type)));
+  return count * size_of(type);
+}
+
+// `in_place_send` is the one overlap that is allowed; 0 for none.
+void Communicator::check_apart(const char* what, uint64_t send, uint64_t send_bytes, uint64_t recv,
+                               uint64_t recv_bytes, uint64_t in_place_send) const {
+  check_buffer("send", send, send_bytes, 1);  // any block of a buffer of small elements
+  check_buffer("receive", recv, recv_bytes);
+  if (send < recv + recv_bytes && recv < send + send_bytes && send != in_place_send)
+    throw CommError(ErrorKind::kInvalidArgument,
+                    fmt::format("{}: send [{:#x}, +{}) and receive [{:#x}, +{}) overlap", what,
+                                send, send_bytes, recv, recv_bytes));
+}
+
+void Communicator::all_to_all(uint64_t send, uint64_t recv, uint64_t count, DataType type) {
+  const uint64_t block = moved_bytes("all_to_all", count, type, 0, true);
+  if (block > 0) check_apart("all_to_all", send, size_ * block, recv, size_ * block, 0);
+  run(protocol::all_to_all(rank_, size_, send, recv, block), size_ * block);
+}
+
+void Communicator::all_gather(uint64_t send, uint64_t recv, uint64_t count, DataType type) {
+  const uint64_t block = moved_bytes("all_gather", count, type, 0, true);
+  if (block > 0) check_apart("all_gather", send, block, recv, size_ * block, recv + rank_ * block);
+  run(protocol::all_gather(rank_, size_, send, recv, block), size_ * block);
+}
+
+void Communicator::gather(uint64_t send, uint64_t recv, uint64_t count, DataType type,
+                          unsigned root) {
+  const uint64_t block = moved_bytes("gather", count, type, root, true);
+  if (block > 0 && rank_ == root)
+    check_apart("gather", send, block, recv, size_ * block, recv + rank_ * block);
+  else if (block > 0)
+    check_buffer("send", send, block);
+  run(protocol::gather(rank_, size_, root, send, recv, block), block);
+}
+
+void Communicator::scatter(uint64_t send, uint64_t recv, uint64_t count, DataType type,
+                           unsigned root) {
+  const uint64_t block = moved_bytes("scatter", count, type, root, true);
+  if (block > 0 && rank_ == root)
+    check_apart("scatter", send, size_ * block, recv, block, recv - rank_ * block);
+  else if (block > 0)
+    check_buffer("receive", recv, block);
+  run(protocol::scatter(rank_, size_, root, send, recv, block), block);
+}
+
+void Communicator::broadcast(uint64_t send, uint64_t recv, uint64_t count, DataType type,
+                             unsigned root) {
+  const uint64_t bytes = moved_bytes("broadcast", count, type, root, false);
+  if (bytes > 0 && rank_ == root)
+    check_apart("broadcast", send, bytes, recv, bytes, recv);
+  else if (bytes > 0)
+    check_buffer("receive", recv, bytes);
+  run(protocol::broadcast(rank_, size_, root, send, recv, bytes, limits_), bytes);
 }
 
 void Communicator::run(protocol::Schedule schedule, uint64_t bytes) {

@@ -3,6 +3,8 @@
 // Setting up a communicator over a card.
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "ubl/comm/communicator.hpp"
 #include "ubl/comm/hal/endpoint.hpp"
 
@@ -37,7 +39,11 @@ Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
   fabric_ = std::move(owned);
 
   // Everybody tells, for each rank it will talk to, {rank, connection data}.
-  const std::vector<unsigned> peers = ring_peers(rank, size);
+  std::vector<unsigned> peers = ring_peers(rank, size);
+  if (config_.all_peers) {
+    peers.resize(size);
+    std::iota(peers.begin(), peers.end(), 0u);
+  }
   Bootstrap::Blob mine;
   for (const unsigned p : peers) {
     for (unsigned i = 0; i < 4; ++i) mine.push_back(static_cast<uint8_t>(p >> (8 * i)));

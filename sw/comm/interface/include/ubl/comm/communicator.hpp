@@ -33,6 +33,7 @@ struct CommConfig {
   uint16_t window = 64;       ///< packets in flight of a queue pair
   uint64_t memory_base = 0;   ///< card memory that collectives may use;
   uint64_t memory_bytes = 0;  ///< 0: all of the HBM
+  bool all_peers = false;     ///< connect to every rank, not only to the neighbours of the ring
   // Schedules; must be the same on all ranks.
   uint64_t min_piece = 512;
   uint64_t part_bytes = 256 << 10;
@@ -72,6 +73,15 @@ class Communicator {
   void all_reduce(uint64_t send, uint64_t recv, uint64_t count, DataType type = DataType::kFloat32,
                   RedOp op = RedOp::kSum);
 
+  // Collectives that only move elements, of any type. `count` is per rank (all_to_all: per pair),
+  // as in NCCL; in place as NCCL has it. All but broadcast need CommConfig::all_peers
+  // (kNotSupported).
+  void all_to_all(uint64_t send, uint64_t recv, uint64_t count, DataType type);
+  void all_gather(uint64_t send, uint64_t recv, uint64_t count, DataType type);
+  void gather(uint64_t send, uint64_t recv, uint64_t count, DataType type, unsigned root);
+  void scatter(uint64_t send, uint64_t recv, uint64_t count, DataType type, unsigned root);
+  void broadcast(uint64_t send, uint64_t recv, uint64_t count, DataType type, unsigned root);
+
   /// Waits until all ranks call it, then gives queue pairs, completion queue and registration back
   /// to the device. Without it they stay until the Device ends, which must not happen while a peer
   /// still waits for acknowledgements. Afterwards the communicator is unusable.
@@ -84,7 +94,12 @@ class Communicator {
   static std::vector<unsigned> ring_peers(unsigned rank, unsigned size);
 
  private:
-  void check_buffer(const char* what, uint64_t addr, uint64_t bytes) const;
+  /// Bytes of `count` elements, checked; kNotSupported if `mesh` and only the ring is connected.
+  uint64_t moved_bytes(const char* what, uint64_t count, DataType type, unsigned root,
+                       bool mesh) const;
+  void check_apart(const char* what, uint64_t send, uint64_t send_bytes, uint64_t recv,
+                   uint64_t recv_bytes, uint64_t in_place_send) const;
+  void check_buffer(const char* what, uint64_t addr, uint64_t bytes, uint64_t align = 4) const;
   void check_config() const;
   void run(protocol::Schedule schedule, uint64_t bytes);
   void make_engine(std::vector<unsigned> peers);

@@ -72,4 +72,23 @@ uint64_t chunk_begin(uint64_t count, unsigned n, unsigned chunk);
 Schedule ring_all_reduce(unsigned rank, unsigned n, uint64_t send, uint64_t recv, uint64_t count,
                          const Limits& limits);
 
+// Collectives that only move bytes (moves.cpp). `block`, `bytes` at most 1 GiB. Those without
+// `limits` need every rank connected to every other; CommError(kInvalidArgument) for a bad root.
+
+/// Block j of rank i's `send` becomes block i of rank j's `recv`. Not in place.
+Schedule all_to_all(unsigned rank, unsigned n, uint64_t send, uint64_t recv, uint64_t block);
+/// Block i of every `recv` = rank i's `send`. In place: send == recv + rank * block.
+Schedule all_gather(unsigned rank, unsigned n, uint64_t send, uint64_t recv, uint64_t block);
+/// Block i of the root's `recv` = rank i's `send`. In place at the root: send == recv + root *
+/// block.
+Schedule gather(unsigned rank, unsigned n, unsigned root, uint64_t send, uint64_t recv,
+                uint64_t block);
+/// Rank i's `recv` = block i of the root's `send`. In place at the root: recv == send + root *
+/// block.
+Schedule scatter(unsigned rank, unsigned n, unsigned root, uint64_t send, uint64_t recv,
+                 uint64_t block);
+/// Every `recv` = the root's `send`; a chain along the ring. `send` matters at the root only.
+Schedule broadcast(unsigned rank, unsigned n, unsigned root, uint64_t send, uint64_t recv,
+                   uint64_t bytes, const Limits& limits);
+
 }  // namespace ubl::comm::protocol
