@@ -144,10 +144,13 @@ class Mutate(unittest.TestCase):
         self.expect(2, "nothing: no such mutant; blocks: tiny", arguments=["nothing"])
 
     def test_tests_that_say_nothing(self):
-        for killed_by, words in [("never", "fails without a mutant"), ("none", "no such test"),
-                                 ("none at all", "no such program")]:
+        for killed_by, words in [("none", "no such test"), ("none at all", "no such program")]:
             self.describe(mutant(killed_by=killed_by))
             self.expect(2, words)
+        self.describe(mutant(killed_by="never"), mutant("other"))
+        self.expect(1, r"without mutants: never FAILS \(status 1\)",
+                    r"tiny/wrong_sum +NOT TRIED: never fails without a mutant",
+                    r"tiny/other +killed by tiny", "FAIL: 1 of 2 mutants killed")
 
     def test_list(self):
         self.describe(mutant())
