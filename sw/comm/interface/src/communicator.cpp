@@ -109,10 +109,11 @@ protocol::Scratch Communicator::scratch() const {
 
 // Slots cross the owner's links twice, so they are for what is ruled by latency.
 protocol::Direct Communicator::direct_way(uint64_t block, bool own) const {
-  return block <= kSlotMost && has_scratch() &&
-                 protocol::direct_slots_bytes(size_, block, own) <= config_.scratch_bytes
-             ? protocol::Direct::kSlots
-             : protocol::Direct::kChained;
+  const bool fits =
+      has_scratch() && protocol::direct_slots_bytes(size_, block, own) <= config_.scratch_bytes;
+  const bool small = config_.algorithm == Algorithm::kSlots || block <= kSlotMost;
+  return fits && small && config_.algorithm != Algorithm::kChained ? protocol::Direct::kSlots
+                                                                   : protocol::Direct::kChained;
 }
 
 bool Communicator::direct_pays(unsigned size, uint64_t bytes) {
@@ -135,7 +136,7 @@ void Communicator::all_reduce(uint64_t send, uint64_t recv, uint64_t count, Data
   }
   const uint64_t block = protocol::chunk_begin(count, size_, 1) * size_of(type);
   const protocol::Direct how = direct_way(block, false);
-  bool direct = config_.algorithm == Algorithm::kDirect;
+  bool direct = config_.algorithm != Algorithm::kAuto && config_.algorithm != Algorithm::kRing;
   if (direct) need_mesh("direct all_reduce");
   if (config_.algorithm == Algorithm::kAuto)
     direct = config_.all_peers && how == protocol::Direct::kSlots && direct_pays(size_, bytes);

@@ -27,9 +27,11 @@ namespace ubl::comm {
 
 /// How sums are formed. All give the same bits.
 enum class Algorithm {
-  kAuto,    ///< by size and number of ranks, see Communicator::direct_pays
-  kRing,    ///< all_reduce along the ring (the others are always direct)
-  kDirect,  ///< protocol::Direct, kSlots if the scratch has room for the slots, else kChained
+  kAuto,     ///< by size and number of ranks, see Communicator::direct_pays
+  kRing,     ///< all_reduce along the ring (the others are always direct)
+  kDirect,   ///< straight to the owners of blocks, kSlots or kChained by size
+  kSlots,    ///< protocol::Direct::kSlots where the scratch has room, else kChained
+  kChained,  ///< protocol::Direct::kChained
 };
 
 struct CommConfig {
