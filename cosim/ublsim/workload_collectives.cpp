@@ -162,8 +162,8 @@ std::optional<InPlace> same(unsigned) { return InPlace{}; }
 int run_allreduce(const Options& o) {
   Collective c;
   c.whole = c.sum = c.in_place = true;
-  c.all_peers =
-      o.algo == "auto" ? comm::Communicator::direct_pays(o.cards, o.bytes) : o.algo != "ring";
+  c.all_peers = o.algo == "auto" ? comm::Communicator::direct_pays(o.cards, o.planes, o.bytes)
+                                 : o.algo != "ring";
   c.bus_factor = 2 * share(o);
   c.layout = same;
   c.call = [](auto& comm, uint64_t send, uint64_t recv, uint64_t count) {

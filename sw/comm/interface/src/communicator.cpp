@@ -10,10 +10,11 @@
 namespace ubl::comm {
 namespace {
 
-/// Blocks up to this size may go through slots.
-constexpr uint64_t kSlotMost = 64 << 10;
-/// kAuto's table for all_reduce: {ranks up to, bytes up to which direct is faster than the ring}.
-constexpr std::pair<unsigned, uint64_t> kDirectUpTo[] = {{16, 64 << 10}};
+// kAuto's table (sw/comm/README.md has the measurements behind it): slots are faster than the ring
+// from 4 to 16 ranks up to so many bytes of the vector a stripe, and than a chain likewise.
+constexpr unsigned kSlotRanksLeast = 4;
+constexpr unsigned kSlotRanksMost = 16;
+constexpr uint64_t kSlotBytesMost = 128 << 10;
 
 }  // namespace
 
@@ -111,15 +112,14 @@ protocol::Scratch Communicator::scratch() const {
 protocol::Direct Communicator::direct_way(uint64_t block, bool own) const {
   const bool fits =
       has_scratch() && protocol::direct_slots_bytes(size_, block, own) <= config_.scratch_bytes;
-  const bool small = config_.algorithm == Algorithm::kSlots || block <= kSlotMost;
+  const bool small =
+      config_.algorithm == Algorithm::kSlots || block <= kSlotBytesMost * limits_.stripes / size_;
   return fits && small && config_.algorithm != Algorithm::kChained ? protocol::Direct::kSlots
                                                                    : protocol::Direct::kChained;
 }
 
-bool Communicator::direct_pays(unsigned size, uint64_t bytes) {
-  for (const auto& [ranks, most] : kDirectUpTo)
-    if (size <= ranks) return bytes <= most;
-  return false;
+bool Communicator::direct_pays(unsigned size, unsigned stripes, uint64_t bytes) {
+  return size >= kSlotRanksLeast && size <= kSlotRanksMost && bytes <= kSlotBytesMost * stripes;
 }
 
 void Communicator::all_reduce(uint64_t send, uint64_t recv, uint64_t count, DataType type,
@@ -139,7 +139,8 @@ void Communicator::all_reduce(uint64_t send, uint64_t recv, uint64_t count, Data
   bool direct = config_.algorithm != Algorithm::kAuto && config_.algorithm != Algorithm::kRing;
   if (direct) need_mesh("direct all_reduce");
   if (config_.algorithm == Algorithm::kAuto)
-    direct = config_.all_peers && how == protocol::Direct::kSlots && direct_pays(size_, bytes);
+    direct = config_.all_peers && how == protocol::Direct::kSlots &&
+             direct_pays(size_, limits_.stripes, bytes);
   if (direct)
     run(protocol::direct_all_reduce(rank_, size_, send, recv, count, limits_, how, scratch()),
         bytes);

@@ -112,7 +112,7 @@ class Communicator {
   void send_recv(const std::vector<protocol::Message>& group);
 
   /// Whether kAuto takes the direct algorithm for `bytes` of an all_reduce over `size` ranks.
-  static bool direct_pays(unsigned size, uint64_t bytes);
+  static bool direct_pays(unsigned size, unsigned stripes, uint64_t bytes);
 
   /// Waits until all ranks call it, then gives queue pairs, completion queue and registration back
   /// to the device. Without it they stay until the Device ends, which must not happen while a peer
