@@ -38,7 +38,8 @@ struct Card::Plane {
   bool active = true;  // evaluate in the next cycle
   bool evaluated = false;
   systemc::Hash flits;
-  Plane(systemc::Hbm& hbm, systemc::PciePort& pcie, const systemc::Timing& t) : mem(hbm, pcie, t) {}
+  Plane(systemc::Hbm& hbm, systemc::HbmTiming& when, systemc::PciePort& pcie)
+      : mem(hbm, when, pcie) {}
 };
 
 struct Card::Core {
@@ -64,12 +65,15 @@ struct Card::Core {
 };
 
 Card::Card(const CardConfig& cfg, Engine& engine)
-    : cfg_(cfg), hbm_(spec::kHostHbmBytes), core_(std::make_unique<Core>()) {
+    : cfg_(cfg),
+      hbm_(spec::kHostHbmBytes),
+      hbm_timing_(cfg.timing),
+      core_(std::make_unique<Core>()) {
   pcie_ = std::make_unique<systemc::PciePort>(("card" + std::to_string(cfg.node)).c_str(),
                                               cfg.timing, host_, engine);
   pcie_->set_owner(this);
   for (unsigned p = 0; p < cfg.planes; ++p)
-    planes_.push_back(std::make_unique<Plane>(hbm_, *pcie_, cfg.timing));
+    planes_.push_back(std::make_unique<Plane>(hbm_, hbm_timing_, *pcie_));
   reset();
 }
 
@@ -227,14 +231,15 @@ void Card::exchange_host(Cycle now) {
       case spec::DmaKind::kRead:
         d.read = true;
         d.due = host_side ? pcie_->dma_read_due(now, req.len)
-                          : now + systemc::cycles_from_ns(cfg_.timing.hbm_read_ns);
+                : ok      ? hbm_timing_.read(now, req.addr, req.len)
+                          : now + 1;
         c.dma.push_back(d);
         break;
       case spec::DmaKind::kWrite:
         if (ok && host_side) pcie_->posted_write(now, req.addr, req.data.data(), req.len);
         if (ok && !host_side) {
           std::memcpy(hbm_.data() + req.addr, req.data.data(), req.len);
-          d.due = now + systemc::cycles_from_ns(cfg_.timing.hbm_write_ns);
+          d.due = hbm_timing_.write(now, req.addr, req.len);
         }
         c.dma.push_back(d);
         break;

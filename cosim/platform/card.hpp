@@ -56,6 +56,7 @@ class Card : public Unit {
 
   CardConfig cfg_;
   systemc::Hbm hbm_;
+  systemc::HbmTiming hbm_timing_;
   systemc::HostMemory host_;
   std::unique_ptr<systemc::PciePort> pcie_;
   std::unique_ptr<Core> core_;

@@ -23,9 +23,9 @@ module nic_port #(
   input  logic                   clk_i,
   /// Asynchronous reset, active low.
   input  logic                   rst_ni,
-  /// Own node number; constant while out of reset.
+  /// Own node number; constant from the last clock edge under reset on.
   input  logic [15:0]            node_i,
-  /// Own plane; constant while out of reset.
+  /// Own plane; constant from the last clock edge under reset on.
   input  logic [2:0]             plane_i,
 
   /// Flits to the link.
@@ -116,7 +116,16 @@ module nic_port #(
   output logic                   idle_o
 );
 
-  logic tx_idle, rx_idle;
+  logic        tx_idle, rx_idle;
+  logic [15:0] node_q;
+  logic [2:0]  plane_q;
+
+  // Registered without reset: what is computed from them then depends on no input, which is worth
+  // much in simulation. They hold the right values from the first clock edge under reset on.
+  always_ff @(posedge clk_i) begin
+    node_q  <= node_i;
+    plane_q <= plane_i;
+  end
 
   nic_port_tx #(
     .VcDepth  (VcDepth),
@@ -124,8 +133,8 @@ module nic_port #(
   ) u_tx (
     .clk_i,
     .rst_ni,
-    .node_i,
-    .plane_i,
+    .node_i  (node_q),
+    .plane_i (plane_q),
     .tx_flit_o,
     .tx_credit_i,
     .txd_valid_i,
@@ -149,8 +158,8 @@ module nic_port #(
   ) u_rx (
     .clk_i,
     .rst_ni,
-    .node_i,
-    .plane_i,
+    .node_i  (node_q),
+    .plane_i (plane_q),
     .rx_flit_i,
     .rx_credit_o,
     .rxh_valid_o,

@@ -557,7 +557,7 @@ module nic_port_rx #(
   logic [447:0]           e_prev_q;               // words 2..15 of the word fetched before
   logic [1:0][BufW-1:0]   buf_read_q;
   logic [BufW-1:0]        e_index;
-  logic [511:0]           e_word, e_beat, e_sum, e_out;
+  logic [511:0]           e_word, e_beat, e_sum;
   logic                   e_step, e_last, e_emit, e_bad, e_add, wrd_push, wrq_load, done_push;
   logic [6:0]             e_credit;
   logic [12:0]            load_len;
@@ -619,10 +619,8 @@ module nic_port_rx #(
     .sum_o  (e_sum)
   );
 
-  assign e_out = e_reduce_q ? e_sum : e_beat;
-
   always_ff @(posedge clk_i) begin
-    if (wrd_push) wrd_mem[wrd_write_q] <= e_out;
+    if (wrd_push) wrd_mem[wrd_write_q] <= e_reduce_q ? e_sum : e_beat;
   end
 
   assign wrd_pop = wrd_count_q != 2'd0 && wrd_ready_i;
@@ -805,5 +803,18 @@ module nic_port_rx #(
       || (DoneW+1)'(response_write_q - response_read_q) != (DoneW+1)'(DoneDepth))
   `UBL_ASSERT(CreditDue, credit_due_q[0] <= occupied_q[0] && credit_due_q[1] <= occupied_q[1]
       && credit_due_q[2] <= occupied_q[2])
+
+  `UBL_COVER(BreakOff, c_abort_q)
+  `UBL_COVER(TwoEndsInOneCycle, c_abort_q && c_end_q)
+  `UBL_COVER(Overflow, a_valid_q && b_over)
+  `UBL_COVER(TooLong, a_valid_q && b_long)
+  `UBL_COVER(HeaderQueueFull, hdr_full != '0)
+  `UBL_COVER(PendFull, pend_full)
+  `UBL_COVER(AckPassesRequests, pop && pop_vc == ubl_pkg::VcRsp && pend_full)
+  `UBL_COVER(EngineWaitsForOperand, e_emit && e_reduce_q && rrd_count_q == 2'd0)
+  `UBL_COVER(EngineWaitsForSink, e_emit && wrd_count_q == 2'd2)
+  `UBL_COVER(OperandRefused, e_step && e_emit && e_bad)
+  `UBL_COVER(DoneFull, done_full)
+  `UBL_COVER(BackToBackVerdicts, e_load && e_valid_q)
 
 endmodule

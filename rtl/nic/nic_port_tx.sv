@@ -429,15 +429,16 @@ module nic_port_tx #(
     end
   end
 
-  assign beat = buf_mem[{cur_ch, buf_read_q[cur_ch]}];
-
   always_comb begin
-    word    = header;
+    beat    = '0;
+    word    = '0;
     carry_d = carry_q;
     if (step) begin
       if (cur_k_q == 7'd0) begin
+        word    = header;
         carry_d = header_tail;
       end else if (need_beat) begin
+        beat = buf_mem[{cur_ch, buf_read_q[cur_ch]}];
         case (cur_off_q)
           3'd2: begin
             word    = {beat[447:0], carry_q[63:0]};
@@ -505,8 +506,12 @@ module nic_port_tx #(
   always_comb begin
     icrc_new = '0;
     fcs_new  = '0;
-    out_word = s2_q;
-    out_next = s2_last_q ? 16'd0 : s1_q[15:0];
+    out_word = '0;
+    out_next = '0;
+    if (s2_out) begin
+      out_word = s2_q;
+      out_next = s2_last_q ? 16'd0 : s1_q[15:0];
+    end
     if (fin_out) begin
       icrc_new = icrc_state_q ^ {32{!s2_bad_q}};
       fcs_new  = crc32_1(fcs_state_q ^ icrc_new) ^ {32{!s2_bad_q}};
@@ -516,7 +521,7 @@ module nic_port_tx #(
       end
       if (s2_n_q == 5'd16) out_next = icrc_new[15:0];
       if (s2_n_q == 5'd15) out_next = fcs_new[15:0];
-    end else if (behind_q) begin
+    end else if (s2_out && behind_q) begin
       out_word[63:0] = behind_icrc_q ? {fcs_q, icrc_q} : {32'd0, fcs_q};
     end
   end
@@ -626,5 +631,15 @@ module nic_port_tx #(
   `UBL_ASSERT(BufReserved, stored_q[0] <= reserved_q[0] && stored_q[1] <= reserved_q[1])
   `UBL_ASSERT(CreditOverflow, 32'(credit_q[0]) <= VcDepth && 32'(credit_q[1]) <= VcDepth
       && 32'(credit_q[2]) <= VcDepth)
+
+  `UBL_COVER(AllChannelsWait, startable == 3'b111 && !cur_free)
+  `UBL_COVER(PriorityTaken, start && startable[Bulk] && start_vc != ubl_pkg::VcBulk)
+  `UBL_COVER(NoLinkCredit, send_q[Bulk] != issue_q[Bulk] && stored_q[1] != '0 && !startable[Bulk])
+  `UBL_COVER(PayloadLate, cur_valid_q && s1_free && !step)
+  `UBL_COVER(BufferFull, write_q[Bulk] != issue_q[Bulk] && !ready_to_issue[1] && !order_full)
+  `UBL_COVER(OrderFull, order_full)
+  `UBL_COVER(IcrcInLastWordOfFlit, fin_out && s2_n_q == 5'd15)
+  `UBL_COVER(IcrcStartsFlit, fin_out && s2_n_q == 5'd16)
+  `UBL_COVER(ReadError, fin_out && s2_bad_q)
 
 endmodule

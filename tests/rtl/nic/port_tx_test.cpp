@@ -7,9 +7,36 @@
 #include <vector>
 
 #include "port_receiver.hpp"
+#include "ubl/packet/frame.hpp"
 
 namespace ubl::test {
 namespace {
+
+// The same header as the golden packet library sees it.
+packet::Frame to_packet(const spec::Txd& d, const BenchConfig& c, const Bytes& payload) {
+  packet::Frame f;
+  f.src_node = c.node;
+  f.dst_node = d.dst_node;
+  f.plane = c.plane;
+  f.vc = static_cast<spec::Vc>(d.vc);
+  f.opcode = static_cast<spec::PktOp>(d.opcode);
+  f.ecn = packet::ecn_of(f.opcode);
+  f.src_qpn = d.src_qpn & 0x3fff;
+  f.dst_qpn = d.dst_qpn;
+  f.psn = d.psn;
+  f.ack_req = d.ack_req;
+  f.becn = d.becn;
+  const packet::OpInfo info = packet::op_info(f.opcode);
+  if (info.reth) f.raddr = d.raddr, f.rkey = d.rkey;
+  if (info.redh) {
+    f.red_op = static_cast<spec::RedOp>(d.red_op);
+    f.red_dtype = static_cast<spec::RedType>(d.red_dtype);
+  }
+  if (info.immdt) f.imm = d.imm;
+  if (info.aeth) f.syndrome = static_cast<spec::Syndrome>(d.syndrome), f.msn = d.msn;
+  f.payload = payload;
+  return f;
+}
 
 // Transmits what is queued, returns link credits after `credit_delay`, compares every frame.
 class Sender {
@@ -69,6 +96,10 @@ class Sender {
     for (size_t k = 0; k < flits_.size(); ++k) {
       ASSERT_TRUE(flits_[k] == want_flits[k]) << "flit " << k;
     }
+    const packet::ParseResult parsed = packet::parse(want);
+    ASSERT_EQ(parsed.error, bad ? packet::ParseError::kBadFcs : packet::ParseError::kNone)
+        << packet::to_string(parsed.error);
+    ASSERT_TRUE(bad || parsed.frame == to_packet(d, bench.config, payload));
     order.push_back(d.vc);
     flits_.clear();
   }
@@ -209,6 +240,23 @@ TEST(NicPortTx, ChannelWithoutCreditsBlocksNobody) {
   EXPECT_EQ(s.order[8], kReq);
 }
 
+// A frame does not start before its first beat is there, so it does not hold the link meanwhile.
+TEST(NicPortTx, SlowMemoryBlocksNobody) {
+  auto r = rng(15);
+  BenchConfig c;
+  c.latency_min = c.latency_max = 400;
+  Sender s(c, 15);
+  s.send(random_txd(r, kWrite, kBulk, 4096));
+  s.send(random_txd(r, kWrite, kReq, 100));
+  for (int i = 0; i < 100; ++i) s.cycle();
+  s.send(random_txd(r, kAck, kRsp, 0));
+  for (int i = 0; i < 20; ++i) s.cycle();
+  EXPECT_EQ(s.order.size(), 1u);
+  EXPECT_EQ(s.flits, 2u);
+  s.run();
+  EXPECT_EQ(s.bubbles, 0u);
+}
+
 // One 4096-byte WRITE per 66 cycles with 100 cycles of memory latency and a credit loop of 430.
 TEST(NicPortTx, ThroughputOfLongFrames) {
   auto r = rng(10);
@@ -245,6 +293,16 @@ TEST(NicPortTx, ThroughputOfAcknowledgements) {
   s.run();
   ASSERT_FALSE(HasFatalFailure());
   EXPECT_EQ(s.last_flit - s.first_flit + 1, 800u);
+}
+
+TEST(NicPortTx, Latency) {
+  auto r = rng(14);
+  Sender s(BenchConfig{}, 14);
+  s.cycle();
+  const uint64_t start = s.bench.now;  // the descriptor is at the port in this cycle
+  s.send(random_txd(r, kAck, kRsp, 0));
+  while (s.first_flit == 0) s.cycle();
+  EXPECT_EQ(s.first_flit - 1 - start, 5u);
 }
 
 TEST(NicPortTx, ResetInMidOperation) {

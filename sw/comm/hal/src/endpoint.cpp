@@ -295,7 +295,11 @@ void Endpoint::fail(const Lane& l, const spec::Cqe& cqe) {
                   to_string(static_cast<spec::WqeOp>(cqe.opcode)), cqe.wr_id, l.peer,
                   to_string(static_cast<spec::CqeStatus>(cqe.status)), name(l),
                   peers_[l.peer]->theirs.stripes[l.stripe].qpn, cqe.psn);
-  for (const std::string& e : take_errors()) m += "; error log: " + e;
+  const char* before = "; error log: ";
+  for (const std::string& e : take_errors()) {
+    m += before + e;
+    before = "; ";
+  }
   throw CommError(ErrorKind::kDeviceReported, m);
 }
 

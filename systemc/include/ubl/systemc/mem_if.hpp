@@ -11,6 +11,7 @@
 
 #include "ubl/systemc/config.hpp"
 #include "ubl/systemc/hbm.hpp"
+#include "ubl/systemc/hbm_timing.hpp"
 #include "ubl/systemc/pcie.hpp"
 
 namespace ubl::systemc {
@@ -27,8 +28,7 @@ struct MemBeat {
 class MemReadChannel {
  public:
   static constexpr size_t kDepth = 32;
-  MemReadChannel(Hbm& hbm, PciePort& pcie, const Timing& t)
-      : hbm_(hbm), pcie_(pcie), latency_(cycles_from_ns(t.hbm_read_ns)) {}
+  MemReadChannel(Hbm& hbm, HbmTiming& when, PciePort& pcie) : hbm_(hbm), when_(when), pcie_(pcie) {}
 
   bool can_request() const { return queue_.size() < kDepth; }
   void request(Cycle now, uint64_t addr, uint32_t len);
@@ -40,12 +40,16 @@ class MemReadChannel {
   struct Access {
     uint64_t addr;
     uint32_t len, done;
-    Cycle due;
+    Cycle due;  // of the next beat
     bool err;
+    /// HBM: first beat of each interleave unit that the access touches.
+    std::array<Cycle, spec::kLinkMtu / HbmTiming::kInterleave + 1> units;
   };
+  /// Lower bound of the next beat: when its memory has it.
+  static Cycle available(const Access& a);
   Hbm& hbm_;
+  HbmTiming& when_;
   PciePort& pcie_;
-  Cycle latency_;
   std::deque<Access> queue_;
 };
 
@@ -53,8 +57,8 @@ class MemReadChannel {
 class MemWriteChannel {
  public:
   static constexpr size_t kDepth = 32;
-  MemWriteChannel(Hbm& hbm, PciePort& pcie, const Timing& t)
-      : hbm_(hbm), pcie_(pcie), latency_(cycles_from_ns(t.hbm_write_ns)) {}
+  MemWriteChannel(Hbm& hbm, HbmTiming& when, PciePort& pcie)
+      : hbm_(hbm), when_(when), pcie_(pcie) {}
 
   bool can_request() const { return open_.size() + responses_.size() < kDepth; }
   void request(uint64_t addr, uint32_t len);
@@ -73,14 +77,16 @@ class MemWriteChannel {
     uint64_t addr;
     uint32_t len, done;
     bool err;
+    Cycle written;  // when the beats so far are in HBM
   };
   struct Response {
     Cycle due;
     bool err;
   };
+  void write_hbm(Cycle now, Access& a, const uint32_t* data16, uint32_t n);
   Hbm& hbm_;
+  HbmTiming& when_;
   PciePort& pcie_;
-  Cycle latency_;
   std::deque<Access> open_;
   std::deque<Response> responses_;
   uint64_t bytes_ = 0, next_sample_ = 0;
@@ -90,8 +96,8 @@ class MemWriteChannel {
 struct MemPort {
   MemReadChannel tx, reduce;
   MemWriteChannel write;
-  MemPort(Hbm& hbm, PciePort& pcie, const Timing& t)
-      : tx(hbm, pcie, t), reduce(hbm, pcie, t), write(hbm, pcie, t) {}
+  MemPort(Hbm& hbm, HbmTiming& when, PciePort& pcie)
+      : tx(hbm, when, pcie), reduce(hbm, when, pcie), write(hbm, when, pcie) {}
   Cycle due() const {
     Cycle d = tx.due();
     if (reduce.due() < d) d = reduce.due();

@@ -26,8 +26,8 @@ class Clocked {
     dut_->eval();
   }
   ~Clocked() {
-    // The scopes of a model leave the context of the thread, not their own; the one created last
-    // may be gone.
+    // The model's scopes leave the thread's context, not their own; the one created last may be
+    // gone.
     Verilated::threadContextp(context_.get());
     dut_->final();
     dut_.reset();
