@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -43,9 +44,10 @@ struct Options {
   std::string dtype = "f32";
   std::string op = "sum";
   std::string algo = "auto";
+  std::optional<bool> in_place;  ///< as the workload does by default
   std::string topology = "ubl128";
   unsigned planes = 1;
-  unsigned root = 0;  ///< of broadcast, gather, scatter
+  unsigned root = 0;  ///< of broadcast, gather, reduce, scatter
   unsigned steps = 200;
   unsigned iterations = 1000;  ///< exchanges of pingpong
   uint64_t seed = 1;

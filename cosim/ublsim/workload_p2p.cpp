@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pingpong and sendrecv: two ranks straight on the driver, without a communication library.
+// pingpong: two ranks straight on the driver, without a communication library.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,7 +51,6 @@ class Endpoint {
 
   driver::Device& device() { return dev_; }
   uint64_t addr() const { return addr_; }
-  size_t stripes() const { return qps_.size(); }
 
   /// Sends [from, from+len) of the own buffer to `to` in the peer's.
   void write_imm(unsigned stripe, uint64_t from, uint64_t to, uint32_t len, uint32_t imm,
@@ -118,6 +117,7 @@ class Endpoint {
 }  // namespace
 
 int run_pingpong(const Options& o) {
+  only_defaults(o);
   Options opt = o;
   opt.cards = 2;
   if (opt.bytes == 0 || opt.bytes > (1u << 20))
@@ -181,62 +181,6 @@ int run_pingpong(const Options& o) {
           "latency of {} bytes, user call to user call: min {:.0f} ns, p50 {:.0f} ns, p99 "
           "{:.0f} ns, max {:.0f} ns\n",
           opt.bytes, ns(0), ns(rtt.size() / 2), ns(rtt.size() * 99 / 100), ns(rtt.size() - 1));
-  }
-  conclude(s, r);
-  return finish(opt, s, r);
-}
-
-int run_sendrecv(const Options& o) {
-  Options opt = o;
-  if (opt.cards != 2) throw UsageError("sendrecv needs --cards 2 so far");
-  if (opt.bytes == 0 || opt.bytes > (uint64_t{1} << 30))
-    throw UsageError(fmt::format("--bytes {}: sendrecv takes 1 byte to 1 GiB", opt.bytes));
-  Session s(opt);
-  Board<PeerInfo> board(2);
-  Board<bool> ready(2), done(2);
-  std::vector<std::vector<uint8_t>> data = {random_bytes(opt.seed, 0, opt.bytes),
-                                            random_bytes(opt.seed, 1, opt.bytes)};
-  std::vector<uint64_t> addr(2);
-  std::vector<Cycle> took(2);
-  // Buffer: own data, then what the peer sends. Both ranks write into the other's second half.
-  const uint64_t half = (opt.bytes + 63) / 64 * 64;
-  s.run([&](unsigned rank) {
-    Endpoint ep(s, rank, board, 2 * half);
-    addr[rank] = ep.addr();
-    std::memcpy(s.platform().card(rank).hbm().data() + ep.addr(), data[rank].data(), opt.bytes);
-    const auto n = static_cast<unsigned>(ep.stripes());
-    for (unsigned p = 0; p < n; ++p) ep.post_receives(p, 1);
-    ready.exchange(rank, true);
-    const Cycle t0 = s.now();
-    // Cut on 64-byte boundaries, the last stripe takes the rest.
-    const uint64_t piece = (opt.bytes / n + 63) / 64 * 64;
-    unsigned sent = 0;
-    for (unsigned p = 0; p < n; ++p) {
-      const uint64_t from = std::min<uint64_t>(uint64_t{p} * piece, opt.bytes);
-      const uint64_t to = p + 1 == n ? opt.bytes : std::min<uint64_t>(from + piece, opt.bytes);
-      ep.write_imm(p, from, half + from, static_cast<uint32_t>(to - from), p, true,
-                   spec::Vc::kBulk);
-      ++sent;
-    }
-    unsigned received = 0, completed = 0;
-    while (received < n || completed < sent) {
-      const auto c = ep.wait_completion();
-      if (c.recv != 0)
-        ++received;
-      else
-        ++completed;
-    }
-    took[rank] = s.now() - t0;
-    done.exchange(rank, true);
-  });
-  Result r;
-  if (s.ok()) {
-    flip_results(s, opt, {addr[0] + half, addr[1] + half}, opt.bytes);
-    for (unsigned rank = 0; rank < 2; ++rank)
-      compare(s, rank, addr[rank] + half, data[1 - rank].data(), opt.bytes, r);
-    r.op_cycles = std::max(took[0], took[1]);
-    r.algbw_GBps = r.busbw_GBps =
-        static_cast<double>(opt.bytes) / systemc::ns_from_cycles(r.op_cycles);
   }
   conclude(s, r);
   return finish(opt, s, r);

@@ -40,7 +40,16 @@ TEST(Usage, BadOptions) {
   expect_usage("run allreduce --faults /no/such/file", "/no/such/file");
   expect_usage("run broadcast --cards 3 --root 3", "--root 3");
   expect_usage("run broadcast --bytes 6", "--bytes 6");
-  expect_usage("run sendrecv --cards 3", "--cards 2");
+  expect_usage("run sendrecv --cards 2 --in-place", "--in-place");
+  expect_usage("run alltoall --in-place", "--in-place");
+  expect_usage("run pingpong --in-place", "--in-place");
+  expect_usage("run train --dtype f16", "--dtype f16");
+  expect_usage("run allreduce --dtype f16", "--dtype f16");
+  expect_usage("run reduce --dtype i32", "--dtype i32");
+  expect_usage("run reducescatter --dtype f64", "--dtype f64");
+  expect_usage("run broadcast --bytes 7 --dtype i64", "--bytes 7");
+  expect_usage("run broadcast --dtype i16", "--dtype i16");
+  expect_usage("run broadcast --bytes 2GiB", "--bytes 2147483648");
   expect_usage("run pingpong --iterations 0", "--iterations 0");
   expect_usage("run train --steps 0", "--steps 0");
   expect_usage("run train --data /no/such/file", "/no/such/file");
