@@ -3,10 +3,8 @@
 
 #include <deque>
 
-#include "Vhost_if.h"
-#include "Vnic_core.h"
-#include "Vnic_port.h"
 #include "platform/bits.hpp"
+#include "platform/stimulus.hpp"
 #include "ubl/spec/host.hpp"
 #include "ubl/spec/nic.hpp"
 
@@ -17,21 +15,13 @@ using systemc::MemPort;
 
 namespace {
 
-/// One clock cycle. Inputs were set while the clock was low.
-template <typename Model>
-void clock(Model& m) {
-  m.clk_i = 1;
-  m.eval();
-  m.clk_i = 0;
-  m.eval();
-}
-
 constexpr unsigned kResetCycles = 4;
 
 }  // namespace
 
 struct Card::Plane {
   Vnic_port port;
+  Recording recording;
   MemPort mem;
   Link* to_switch = nullptr;
   Link* from_switch = nullptr;
@@ -44,6 +34,7 @@ struct Card::Plane {
 struct Card::Core {
   Vhost_if host;
   Vnic_core nic;
+  Recording host_recording, nic_recording;
   bool host_active = true, host_evaluated = false;
   bool nic_active = true, nic_evaluated = false;
   // Completions of host_if's DMA, by time; reads may pass each other.
@@ -85,6 +76,9 @@ const MemPort& Card::mem_port(unsigned plane) const { return planes_[plane]->mem
 void Card::reset() {
   auto& h = core_->host;
   auto& n = core_->nic;
+  core_->host_recording.begin<Vhost_if>(cfg_.stimulus);
+  core_->nic_recording.begin<Vnic_core>(cfg_.stimulus);
+  for (auto& p : planes_) p->recording.begin<Vnic_port>(cfg_.stimulus);
   h.rst_ni = n.rst_ni = 0;
   h.node_i = cfg_.node;
   for (unsigned i = 0; i < planes_.size(); ++i) {
@@ -94,9 +88,9 @@ void Card::reset() {
     m.plane_i = static_cast<CData>(i);
   }
   for (unsigned c = 0; c < kResetCycles; ++c) {
-    clock(h);
-    clock(n);
-    for (auto& p : planes_) clock(p->port);
+    core_->host_recording.clock(h);
+    core_->nic_recording.clock(n);
+    for (auto& p : planes_) p->recording.clock(p->port);
   }
   h.rst_ni = n.rst_ni = 1;
   for (auto& p : planes_) p->port.rst_ni = 1;
@@ -158,25 +152,28 @@ void Card::tick(Cycle now) {
   }
 
   const bool all = !cfg_.skip_idle_boxes;
+  ModelClock::Section models(model_clock_);
   c.host_evaluated = c.host_active || all;
   c.nic_evaluated = c.nic_active || c.nic.deadline_o <= now || all;
   if (c.host_evaluated) {
     h.now_i = now;
-    clock(h);
+    c.host_recording.clock(h);
     ++box_evals_;
   }
   if (c.nic_evaluated) {
     c.nic.now_i = now;
-    clock(c.nic);
+    c.nic_recording.clock(c.nic);
     ++box_evals_;
   }
   for (auto& p : planes_) {
     p->evaluated = p->active || all;
     if (p->evaluated) {
-      clock(p->port);
+      p->recording.clock(p->port);
       ++box_evals_;
     }
   }
+
+  models.end();
 
   // Outputs become the next cycle's inputs.
   exchange_host(now);

@@ -19,11 +19,14 @@
 
 namespace ubl::cosim {
 
+class Stimulus;
+
 struct CardConfig {
   uint16_t node = 0;
   unsigned planes = 1;
   systemc::Timing timing;
   bool skip_idle_boxes = true;
+  Stimulus* stimulus = nullptr;  ///< records what goes into the boxes
 };
 
 class Card : public Unit {

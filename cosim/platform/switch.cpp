@@ -4,9 +4,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "Vubl_switch128.h"
-#include "Vubl_switch16.h"
 #include "platform/bits.hpp"
+#include "platform/stimulus.hpp"
 #include "ubl/spec/link.hpp"
 
 namespace ubl::cosim {
@@ -43,12 +42,13 @@ constexpr unsigned kMetaMask = (1u << kMetaBits) - 1;
 template <typename Model, unsigned Radix>
 class RtlSwitch : public Switch {
  public:
-  RtlSwitch(unsigned plane, bool skip) : skip_(skip), in_(Radix), out_(Radix) {
+  RtlSwitch(unsigned plane, bool skip, Stimulus* stimulus) : skip_(skip), in_(Radix), out_(Radix) {
+    recording_.begin<Model>(stimulus);
     m_.plane_i = static_cast<CData>(plane);
     m_.ecn_kmin_i = 0xFFFF;
     m_.ecn_kmax_i = 0xFFFF;
     m_.rst_ni = 0;
-    for (int i = 0; i < 4; ++i) clock();
+    for (int i = 0; i < 4; ++i) recording_.clock(m_);
     m_.rst_ni = 1;
   }
   void connect(unsigned port, Link* in, Link* out) override {
@@ -59,6 +59,7 @@ class RtlSwitch : public Switch {
   unsigned radix() const override { return Radix; }
   bool idle() const override { return m_.idle_o != 0; }
   const std::vector<SwitchError>& errors() const override { return errors_; }
+  uint64_t evals() const override { return evals_; }
 
   void tick(Cycle now) override {
     bool input = false;
@@ -82,7 +83,10 @@ class RtlSwitch : public Switch {
     }
     if (active_ || input || !skip_) {
       m_.now_i = now;
-      clock();
+      ModelClock::Section models(model_clock_);
+      recording_.clock(m_);
+      models.end();
+      ++evals_;
       for (unsigned p = 0; p < used_; ++p) {
         if (get(raw(m_.tx_valid_o), p, 1) != 0 && out_[p] != nullptr) {
           FlitWords f;
@@ -107,25 +111,21 @@ class RtlSwitch : public Switch {
   }
 
  private:
-  void clock() {
-    m_.clk_i = 1;
-    m_.eval();
-    m_.clk_i = 0;
-    m_.eval();
-  }
   Model m_;
+  Recording recording_;
   bool skip_;
   bool active_ = true;
   unsigned used_ = 0;
+  uint64_t evals_ = 0;
   std::vector<Link*> in_, out_;
   std::vector<SwitchError> errors_;
 };
 
 }  // namespace
 
-std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip) {
-  if (ports <= 16) return std::make_unique<RtlSwitch<Vubl_switch16, 16>>(plane, skip);
-  if (ports <= 128) return std::make_unique<RtlSwitch<Vubl_switch128, 128>>(plane, skip);
+std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip, Stimulus* stimulus) {
+  if (ports <= 16) return std::make_unique<RtlSwitch<Vubl_switch16, 16>>(plane, skip, stimulus);
+  if (ports <= 128) return std::make_unique<RtlSwitch<Vubl_switch128, 128>>(plane, skip, stimulus);
   throw std::invalid_argument("no switch with " + std::to_string(ports) +
                               " ports was compiled (largest: 128)");
 }

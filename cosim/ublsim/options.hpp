@@ -10,6 +10,10 @@
 
 #include "ubl/systemc/config.hpp"
 
+namespace ubl::cosim {
+class Stimulus;
+}
+
 namespace ubl::ublsim {
 
 /// Exit statuses of ublsim.
@@ -58,6 +62,7 @@ struct Options {
   std::string data;  ///< training data; empty: the digits that come with the project
   systemc::Timing timing;
   std::vector<Fault> faults;
+  cosim::Stimulus* stimulus = nullptr;  ///< benchmark: records what goes into the models
 };
 
 /// "1MiB", "64KiB", "12348", "1K", "1M", "1G" (powers of two); UsageError otherwise.
