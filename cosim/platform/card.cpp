@@ -20,14 +20,18 @@ constexpr unsigned kResetCycles = 4;
 }  // namespace
 
 struct Card::Plane {
-  Vnic_port port;
-  Recording recording;
-  MemPort mem;
+  // What is looked at in every cycle comes first: one cache line.
+  Cycle flit_due = kNever, credits_due = kNever;  // of the links, kept by them
+  Cycle mem_due = kNever;                         // of mem, as of the last exchange
   Link* to_switch = nullptr;
   Link* from_switch = nullptr;
   bool active = true;  // evaluate in the next cycle
   bool evaluated = false;
+  bool link_input = false;  // a flit or credits in the last cycle
   systemc::Hash flits;
+  Vnic_port port;
+  Recording recording;
+  MemPort mem;
   Plane(systemc::Hbm& hbm, systemc::PciePort& pcie, const systemc::Timing& t) : mem(hbm, pcie, t) {}
 };
 
@@ -69,6 +73,8 @@ Card::~Card() = default;
 void Card::connect(unsigned plane, Link* to_switch, Link* from_switch) {
   planes_[plane]->to_switch = to_switch;
   planes_[plane]->from_switch = from_switch;
+  to_switch->watch_credits(&planes_[plane]->credits_due);
+  from_switch->watch_flits(&planes_[plane]->flit_due);
 }
 
 const MemPort& Card::mem_port(unsigned plane) const { return planes_[plane]->mem; }
@@ -130,25 +136,21 @@ void Card::tick(Cycle now) {
   }
   for (auto& pp : planes_) {
     Plane& p = *pp;
-    auto& m = p.port;
-    Link* in = p.from_switch;
-    auto* rx = words(m.rx_flit_i);
-    if (in != nullptr && in->flit_due() <= now) {
-      const auto& f = in->flit();
+    const bool flit = p.flit_due <= now, credits = p.credits_due <= now;
+    if (!flit && !credits && !p.link_input) continue;
+    auto* rx = words(p.port.rx_flit_i);
+    if (flit) {
+      const auto& f = p.from_switch->flit();
       std::memcpy(rx, f.w.data(), sizeof(f.w));
       p.flits.add(now);
       p.flits.add_bytes(f.w.data(), sizeof(f.w));
-      in->pop_flit();
-      p.active = true;
+      p.from_switch->pop_flit();
     } else {
       rx[spec::Flit::kValidLsb / 32] = 0;
     }
-    if (p.to_switch != nullptr && p.to_switch->credits_due() <= now) {
-      m.tx_credit_i = p.to_switch->take_credits();
-      p.active = true;
-    } else {
-      m.tx_credit_i = 0;
-    }
+    p.port.tx_credit_i = credits ? p.to_switch->take_credits() : CData{0};
+    p.link_input = flit || credits;
+    p.active = p.active || p.link_input;
   }
 
   const bool all = !cfg_.skip_idle_boxes;
@@ -193,9 +195,9 @@ void Card::tick(Cycle now) {
   for (auto& p : planes_) {
     if (p->active) at(now + 1);
     // A beat that is due in cycle d is handed over at the end of cycle d - 1.
-    if (p->mem.due() != kNever) at(p->mem.due() - 1);
-    if (p->from_switch != nullptr) at(p->from_switch->flit_due());
-    if (p->to_switch != nullptr) at(p->to_switch->credits_due());
+    if (p->mem_due != kNever) at(p->mem_due - 1);
+    at(p->flit_due);
+    at(p->credits_due);
   }
   wake_ = std::max(next, now + 1);
 }
@@ -308,6 +310,8 @@ void Card::exchange_plane(Plane& p, unsigned i, Cycle now) {
 }
 
 void Card::exchange_memory(Plane& p, Cycle now) {
+  // A response makes the port active, so a port that was not evaluated sees none now.
+  if (!p.evaluated && p.mem_due > now + 1) return;
   auto& m = p.port;
   MemPort& mem = p.mem;
   if (p.evaluated) {
@@ -334,10 +338,9 @@ void Card::exchange_memory(Plane& p, Cycle now) {
   auto respond = [&](systemc::MemReadChannel& ch, CData& valid, auto& data, CData ready) {
     valid = 0;
     if (ready == 0 || ch.due() > now + 1) return;
-    const systemc::MemBeat b = ch.take(now + 1);
     uint32_t* w = words(data);
-    std::memcpy(w, b.data.data(), 64);
-    w[16] = (b.err ? 2u : 0u) | (b.last ? 1u : 0u);
+    const auto f = ch.take(now + 1, w);
+    w[16] = (f.err ? 2u : 0u) | (f.last ? 1u : 0u);
     valid = 1;
     p.active = true;
   };
@@ -350,6 +353,7 @@ void Card::exchange_memory(Plane& p, Cycle now) {
     m.wrs_valid_i = 1;
     p.active = true;
   }
+  p.mem_due = mem.due();
 }
 
 void Card::hash_into(systemc::Hash& run, systemc::Hash& data) const {
