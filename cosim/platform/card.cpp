@@ -105,6 +105,7 @@ void Card::reset() {
 void Card::tick(Cycle now) {
   Core& c = *core_;
   // Inputs that come from outside the card in this cycle.
+  if (pcie_->posted_due() <= now) traced(CardEvent::kHostVisible, now);
   pcie_->apply_posted(now);
   auto& h = c.host;
   h.bme_i = pcie_->bus_master ? 1 : 0;
@@ -112,7 +113,10 @@ void Card::tick(Cycle now) {
   if (h.mmio_req_valid_i != 0) {
     pcie_->mmio_request().to_words(words(h.mmio_req_i));
     c.host_active = true;
-    if (h.mmio_req_ready_o != 0) pcie_->pop_mmio();
+    if (h.mmio_req_ready_o != 0) {
+      if (pcie_->mmio_request().write != 0) traced(CardEvent::kMmioWrite, now);
+      pcie_->pop_mmio();
+    }
   }
   h.hdma_rsp_valid_i = 0;
   for (auto it = c.dma.begin(); it != c.dma.end(); ++it) {
@@ -128,6 +132,7 @@ void Card::tick(Cycle now) {
       else
         rsp.err = 1;  // unmapped while the read was on its way
     }
+    if (it->read) traced(CardEvent::kDmaData, now);
     rsp.to_words(words(h.hdma_rsp_i));
     h.hdma_rsp_valid_i = 1;
     c.host_active = true;
@@ -224,6 +229,7 @@ void Card::exchange_host(Cycle now) {
     Core::Dma d{now + 1, req.addr, req.tag, req.len, !ok, false};
     switch (static_cast<spec::DmaKind>(req.kind)) {
       case spec::DmaKind::kRead:
+        traced(CardEvent::kDmaRead, now);
         d.read = true;
         d.due = host_side ? pcie_->dma_read_due(now, req.len)
                           : now + systemc::cycles_from_ns(cfg_.timing.hbm_read_ns);
@@ -277,8 +283,10 @@ void Card::exchange_plane(Plane& p, unsigned i, Cycle now) {
   };
   // nic_core -> nic_port
   m.txd_valid_i = (n.txd_valid_o >> i) & 1u;
-  if (m.txd_valid_i != 0)
+  if (m.txd_valid_i != 0) {
+    traced(CardEvent::kTxd, now);
     extract_bits(words(m.txd_i), words(n.txd_o), i * spec::Txd::kBits, spec::Txd::kBits);
+  }
   m.rxv_valid_i = (n.rxv_valid_o >> i) & 1u;
   if (m.rxv_valid_i != 0)
     extract_bits(words(m.rxv_i), words(n.rxv_o), i * spec::Rxv::kBits, spec::Rxv::kBits);
@@ -332,7 +340,10 @@ void Card::exchange_memory(Plane& p, Cycle now) {
       mem.write.request(r.addr, r.len);
     }
     m.wrd_ready_i = mem.write.wants_data() ? 1 : 0;
-    if (m.wrd_valid_o != 0 && m.wrd_ready_i != 0) mem.write.beat(now, words(m.wrd_o));
+    if (m.wrd_valid_o != 0 && m.wrd_ready_i != 0) {
+      traced(CardEvent::kWriteData, now);
+      mem.write.beat(now, words(m.wrd_o));
+    }
   }
   // Responses that the port sees in the next cycle.
   auto respond = [&](systemc::MemReadChannel& ch, CData& valid, auto& data, CData ready) {
@@ -346,12 +357,14 @@ void Card::exchange_memory(Plane& p, Cycle now) {
   };
   static_assert(spec::MemRdata::kLastLsb == 512 && spec::MemRdata::kErrLsb == 513);
   respond(mem.tx, m.trd_valid_i, m.trd_i, m.trd_ready_o);
+  if (m.trd_valid_i != 0 && (words(m.trd_i)[16] & 1u) != 0) traced(CardEvent::kPayload, now + 1);
   respond(mem.reduce, m.rrd_valid_i, m.rrd_i, m.rrd_ready_o);
   m.wrs_valid_i = 0;
   if (mem.write.response_due() <= now + 1) {
     m.wrs_err_i = mem.write.take_response() ? 1 : 0;
     m.wrs_valid_i = 1;
     p.active = true;
+    traced(CardEvent::kWritten, now + 1);
   }
   p.mem_due = mem.due();
 }
