@@ -11,6 +11,10 @@
 
 #include "ubl/systemc/config.hpp"
 
+namespace ubl::cosim {
+class Stimulus;
+}
+
 namespace ubl::ublsim {
 
 /// Exit statuses of ublsim.
@@ -60,6 +64,7 @@ struct Options {
   std::string data;  ///< training data; empty: the digits that come with the project
   systemc::Timing timing;
   std::vector<Fault> faults;
+  cosim::Stimulus* stimulus = nullptr;  ///< benchmark: records what goes into the models
 };
 
 /// "1MiB", "64KiB", "12348", "1K", "1M", "1G" (powers of two); UsageError otherwise.

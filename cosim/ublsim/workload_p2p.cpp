@@ -7,6 +7,7 @@
 
 #include "ubl/comm/hal/error.hpp"
 #include "ublsim/board.hpp"
+#include "ublsim/breakdown.hpp"
 #include "ublsim/inputs.hpp"
 #include "ublsim/result.hpp"
 #include "ublsim/verify.hpp"
@@ -127,7 +128,8 @@ int run_pingpong(const Options& o) {
   Session s(opt);
   Board<PeerInfo> board(2);
   Board<bool> done(2);  // a card must answer until both have all their acknowledgements
-  std::vector<Cycle> rtt;
+  const Breakdown breakdown(s, opt.timing);
+  std::vector<Cycle> start, turn, rtt;  // of rank 0's call, rank 1's call, the whole exchange
   const auto payload = random_bytes(opt.seed, 0, opt.bytes);
   std::vector<uint64_t> addr(2);
   const auto vc = opt.bytes <= 256 ? spec::Vc::kReq : spec::Vc::kBulk;
@@ -135,6 +137,9 @@ int run_pingpong(const Options& o) {
     Endpoint ep(s, rank, board, opt.bytes);
     addr[rank] = ep.addr();
     const auto len = static_cast<uint32_t>(opt.bytes);
+    const auto now = [&ep] {
+      return Cycle{ep.device().transport().now_ns() * 1000 / systemc::kClockPs};
+    };
     auto receive = [&](uint32_t i) {
       for (;;) {
         const auto c = ep.wait_completion();
@@ -153,12 +158,13 @@ int run_pingpong(const Options& o) {
       const bool last = i + 1 == opt.iterations;
       const bool signalled = i % 16 == 15 || last;
       if (rank == 0) {
-        const Cycle t0 = ep.device().transport().now_ns() * 1000 / systemc::kClockPs;
+        start.push_back(now());
         ep.write_imm(0, 0, 0, len, i, signalled, vc);
         receive(i);
-        rtt.push_back(ep.device().transport().now_ns() * 1000 / systemc::kClockPs - t0);
+        rtt.push_back(now() - start.back());
       } else {
         receive(i);
+        turn.push_back(now());
         ep.write_imm(0, 0, 0, len, i, signalled, vc);
       }
     }
@@ -169,6 +175,7 @@ int run_pingpong(const Options& o) {
   if (s.ok()) {
     compare(s, 0, addr[0], payload.data(), payload.size(), r);
     compare(s, 1, addr[1], payload.data(), payload.size(), r);
+    const std::vector<Cycle> in_order = rtt;
     std::sort(rtt.begin(), rtt.end());
     auto ns = [&](size_t i) { return systemc::ns_from_cycles(rtt[i]) / 2; };
     r.extra["latency_ns"] = {{"min", ns(0)},
@@ -176,6 +183,24 @@ int run_pingpong(const Options& o) {
                              {"p99", ns(rtt.size() * 99 / 100)},
                              {"max", ns(rtt.size() - 1)}};
     r.op_cycles = rtt[rtt.size() / 2] / 2;
+    // Of the first exchange that took the median time, both directions.
+    std::optional<Breakdown::Stages> there, back;
+    for (size_t i = 0; i < in_order.size() && !back; ++i) {
+      if (in_order[i] != rtt[rtt.size() / 2]) continue;
+      there = breakdown.message(0, start[i], turn[i]);
+      if (there) back = breakdown.message(1, turn[i], start[i] + in_order[i]);
+    }
+    if (back) {
+      auto& stages = r.extra["latency_breakdown_ns"];
+      for (size_t k = 0; k < Breakdown::kStages; ++k)
+        stages[Breakdown::names()[k]] = systemc::ns_from_cycles((*there)[k] + (*back)[k]) / 2;
+      if (o.verbose && !o.quiet) {
+        fmt::print("half a round trip of {:.2f} ns (p50), mean of both directions:\n",
+                   ns(rtt.size() / 2));
+        for (const auto& [name, value] : stages.items())
+          fmt::print("  {:16} {:9.2f} ns\n", name, value.get<double>());
+      }
+    }
     if (!o.quiet)
       fmt::print(
           "latency of {} bytes, user call to user call: min {:.0f} ns, p50 {:.0f} ns, p99 "

@@ -39,8 +39,15 @@ Cycle MemReadChannel::available(const Access& a) {
 }
 
 MemBeat MemReadChannel::take(Cycle now) {
-  Access& a = queue_.front();
   MemBeat b;
+  const Flags f = take(now, b.data.data());
+  b.last = f.last;
+  b.err = f.err;
+  return b;
+}
+
+MemReadChannel::Flags MemReadChannel::take(Cycle now, uint32_t* data16) {
+  Access& a = queue_.front();
   const uint32_t n = std::min<uint32_t>(spec::kLinkFlitBytes, a.len - a.done);
   const uint8_t* src = nullptr;
   if (!a.err) {
@@ -48,18 +55,22 @@ MemBeat MemReadChannel::take(Cycle now) {
                                    : hbm_.data() + a.addr + a.done;
     if (src == nullptr) a.err = true;  // unmapped while the read was on its way
   }
-  if (!a.err) std::memcpy(b.data.data(), src, n);
-  b.err = a.err;
+  if (!a.err && n == spec::kLinkFlitBytes) {
+    std::memcpy(data16, src, spec::kLinkFlitBytes);
+  } else {
+    std::memset(data16, 0, spec::kLinkFlitBytes);
+    if (!a.err) std::memcpy(data16, src, n);
+  }
   a.done += n;
-  b.last = a.done == a.len;
-  if (b.last) {
+  const Flags f{a.done == a.len, a.err};
+  if (f.last) {
     queue_.pop_front();
     // One beat per cycle also across accesses.
     if (!queue_.empty()) queue_.front().due = std::max(queue_.front().due, now + 1);
   } else {
     a.due = std::max(now + 1, available(a));
   }
-  return b;
+  return f;
 }
 
 void MemWriteChannel::request(uint64_t addr, uint32_t len) {

@@ -148,6 +148,28 @@ TEST(PointToPoint, PingPongLatency) {
   EXPECT_LE(r.json["latency_ns"]["p50"], 2500);
 }
 
+TEST(PointToPoint, LatencyBreakdownSumsToTheMedian) {
+  for (const char* args :
+       {" --iterations 100", " --iterations 50 --bytes 4096", " --iterations 33 --planes 8"}) {
+    const Outcome r = ublsim(fmt::format("run pingpong{} -q", args));
+    ASSERT_TRUE(verified(r));
+    ASSERT_TRUE(r.json.contains("latency_breakdown_ns")) << r.command;
+    const auto& stages = r.json["latency_breakdown_ns"];
+    EXPECT_EQ(stages.size(), 9u);
+    double sum = 0;
+    for (const auto& [name, ns] : stages.items()) {
+      EXPECT_GE(ns.get<double>(), 0) << name;
+      sum += ns.get<double>();
+    }
+    EXPECT_NEAR(sum, r.json["latency_ns"]["p50"].get<double>(), 1e-6) << r.command;
+    // What the constants alone cost.
+    EXPECT_GE(stages["doorbell_mmio"], 250);
+    EXPECT_GE(stages["wqe_fetch"], 600);
+    EXPECT_GE(stages["link_and_switch"], 2 * 150 + 250);
+    EXPECT_GE(stages["completion_dma"], 250);
+  }
+}
+
 TEST(PointToPoint, SendRecv) {
   for (const unsigned bytes : {1, 63, 4097, 300001})
     EXPECT_TRUE(

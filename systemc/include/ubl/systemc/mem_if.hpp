@@ -6,13 +6,13 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "ubl/systemc/config.hpp"
 #include "ubl/systemc/hbm.hpp"
 #include "ubl/systemc/hbm_timing.hpp"
 #include "ubl/systemc/pcie.hpp"
+#include "ubl/systemc/ring.hpp"
 
 namespace ubl::systemc {
 
@@ -35,6 +35,11 @@ class MemReadChannel {
   /// Cycle from which the next beat can be taken; kNever when nothing is outstanding.
   Cycle due() const { return queue_.empty() ? kNever : queue_.front().due; }
   MemBeat take(Cycle now);
+  /// The same, with the 64 bytes of data written where they are wanted.
+  struct Flags {
+    bool last, err;
+  };
+  Flags take(Cycle now, uint32_t* data16);
 
  private:
   struct Access {
@@ -50,7 +55,7 @@ class MemReadChannel {
   Hbm& hbm_;
   HbmTiming& when_;
   PciePort& pcie_;
-  std::deque<Access> queue_;
+  Ring<Access, kDepth> queue_;
 };
 
 /// In-order writes with one response each.
@@ -87,8 +92,8 @@ class MemWriteChannel {
   Hbm& hbm_;
   HbmTiming& when_;
   PciePort& pcie_;
-  std::deque<Access> open_;
-  std::deque<Response> responses_;
+  Ring<Access, kDepth> open_;
+  Ring<Response, kDepth> responses_;
   uint64_t bytes_ = 0, next_sample_ = 0;
   std::vector<std::pair<Cycle, uint64_t>> progress_;
 };
