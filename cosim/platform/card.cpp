@@ -362,7 +362,7 @@ void Card::exchange_memory(Plane& p, Cycle now) {
   };
   static_assert(spec::MemRdata::kLastLsb == 512 && spec::MemRdata::kErrLsb == 513);
   respond(mem.tx, m.trd_valid_i, m.trd_i, m.trd_ready_o);
-  if (m.trd_valid_i != 0 && (words(m.trd_i)[16] & 1u) != 0) traced(CardEvent::kPayload, now + 1);
+  if (m.trd_valid_i != 0) traced(CardEvent::kPayload, now + 1);
   respond(mem.reduce, m.rrd_valid_i, m.rrd_i, m.rrd_ready_o);
   m.wrs_valid_i = 0;
   if (mem.write.response_due() <= now + 1) {

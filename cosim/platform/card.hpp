@@ -28,7 +28,7 @@ enum class CardEvent {
   kDmaRead,      ///< host_if asks the host for data
   kDmaData,      ///< the data arrives
   kTxd,          ///< nic_core hands a transmit descriptor to a port
-  kPayload,      ///< a port gets the last beat of a payload
+  kPayload,      ///< a port gets a beat of a payload
   kWriteData,    ///< a port hands a beat to memory
   kWritten,      ///< memory has answered a write of a port
   kHostVisible,  ///< a posted write can be seen by the host
