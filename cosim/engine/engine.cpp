@@ -36,6 +36,7 @@ Cycle Engine::next_wake() const {
 void Engine::step(Cycle c) {
   now_ = c;
   ++cycles_run_;
+  model_clock_.next_cycle();
   for (Unit* u : units_) {
     if (u->wake() <= c || !skip_) {
       u->tick(c);

@@ -60,11 +60,17 @@ uint64_t parse_bytes(const std::string& text) {
 }
 
 void load_config(const std::string& path, systemc::Timing& t) {
-  const std::map<std::string, uint32_t*> keys = {
-      {"pcie_oneway_ns", &t.pcie_oneway_ns}, {"pcie_dma_read_ns", &t.pcie_dma_read_ns},
-      {"pcie_mbps", &t.pcie_mbps},           {"link_ns", &t.link_ns},
-      {"switch_ns", &t.switch_ns},           {"switch_rtl_cycles", &t.switch_rtl_cycles},
-      {"hbm_read_ns", &t.hbm_read_ns},       {"hbm_write_ns", &t.hbm_write_ns}};
+  const std::map<std::string, uint32_t*> keys = {{"pcie_oneway_ns", &t.pcie_oneway_ns},
+                                                 {"pcie_dma_read_ns", &t.pcie_dma_read_ns},
+                                                 {"pcie_mbps", &t.pcie_mbps},
+                                                 {"link_ns", &t.link_ns},
+                                                 {"switch_ns", &t.switch_ns},
+                                                 {"switch_rtl_cycles", &t.switch_rtl_cycles},
+                                                 {"hbm_read_ns", &t.hbm_read_ns},
+                                                 {"hbm_write_ns", &t.hbm_write_ns},
+                                                 {"hbm_row_miss_ns", &t.hbm_row_miss_ns},
+                                                 {"hbm_refresh_ns", &t.hbm_refresh_ns},
+                                                 {"hbm_refresh_every_ns", &t.hbm_refresh_every_ns}};
   const YAML::Node root = load_yaml(path);
   if (!root.IsMap()) throw UsageError(fmt::format("{}: must be a mapping of constants", path));
   std::set<std::string> seen;
@@ -84,6 +90,9 @@ void load_config(const std::string& path, systemc::Timing& t) {
     *it->second = static_cast<uint32_t>(get_number(path, kv.second, key, 1000000));
   }
   if (t.pcie_mbps == 0) throw UsageError(fmt::format("{}: pcie_mbps must not be 0", path));
+  if (t.hbm_refresh_ns != 0 && t.hbm_refresh_every_ns <= t.hbm_refresh_ns)
+    throw UsageError(fmt::format("{}: hbm_refresh_every_ns {} must be more than hbm_refresh_ns {}",
+                                 path, t.hbm_refresh_every_ns, t.hbm_refresh_ns));
   if (t.link_ns == 0) throw UsageError(fmt::format("{}: link_ns must not be 0", path));
 }
 

@@ -4,11 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "ubl/systemc/config.hpp"
+
+namespace ubl::cosim {
+class Stimulus;
+}
 
 namespace ubl::ublsim {
 
@@ -43,9 +48,10 @@ struct Options {
   std::string dtype = "f32";
   std::string op = "sum";
   std::string algo = "auto";
+  std::optional<bool> in_place;  ///< as the workload does by default
   std::string topology = "ubl128";
   unsigned planes = 1;
-  unsigned root = 0;  ///< of broadcast, gather, scatter
+  unsigned root = 0;  ///< of broadcast, gather, reduce, scatter
   unsigned steps = 200;
   unsigned iterations = 1000;  ///< exchanges of pingpong
   uint64_t seed = 1;
@@ -58,6 +64,7 @@ struct Options {
   std::string data;  ///< training data; empty: the digits that come with the project
   systemc::Timing timing;
   std::vector<Fault> faults;
+  cosim::Stimulus* stimulus = nullptr;  ///< benchmark: records what goes into the models
 };
 
 /// "1MiB", "64KiB", "12348", "1K", "1M", "1G" (powers of two); UsageError otherwise.

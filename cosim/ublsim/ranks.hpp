@@ -2,6 +2,8 @@
 // What every rank of a collective workload needs: driver, communicator and a barrier.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "ubl/comm/communicator.hpp"
@@ -11,11 +13,22 @@
 
 namespace ubl::ublsim {
 
+/// --algo; UsageError if there is no such algorithm.
+inline comm::Algorithm algorithm(const Options& o) {
+  if (o.algo == "auto") return comm::Algorithm::kAuto;
+  if (o.algo == "ring") return comm::Algorithm::kRing;
+  if (o.algo == "direct") return comm::Algorithm::kDirect;
+  if (o.algo == "slots") return comm::Algorithm::kSlots;
+  if (o.algo == "chained") return comm::Algorithm::kChained;
+  throw UsageError(fmt::format("--algo {}: must be auto, ring, direct, slots or chained", o.algo));
+}
+
 /// Shared by all ranks of a session.
 struct Ranks {
-  explicit Ranks(Session& s) : session(s), bootstrap(s) {}
+  Ranks(Session& s, const Options& o) : session(s), bootstrap(s), algorithm(ublsim::algorithm(o)) {}
   Session& session;
   SimBootstrap bootstrap;
+  comm::Algorithm algorithm;
 };
 
 /// One rank; constructed in its host program.
@@ -26,8 +39,7 @@ class Rank {
       : ranks_(ranks),
         rank_(rank),
         device_(ranks.session.transport(rank)),
-        comm_(rank, ranks.session.ranks(), device_, ranks.bootstrap,
-              config(ranks.session, all_peers)) {}
+        comm_(rank, ranks.session.ranks(), device_, ranks.bootstrap, config(ranks, all_peers)) {}
 
   driver::Device& device() { return device_; }
   comm::Communicator& comm() { return comm_; }
@@ -40,10 +52,11 @@ class Rank {
 
  private:
   static constexpr uint64_t kBarrierPollNs = 1000;
-  static comm::CommConfig config(Session& s, bool all_peers) {
+  static comm::CommConfig config(Ranks& ranks, bool all_peers) {
     comm::CommConfig c;
-    c.stripes = s.platform().num_planes();
+    c.stripes = ranks.session.platform().num_planes();
     c.all_peers = all_peers;
+    c.algorithm = ranks.algorithm;
     return c;
   }
   Ranks& ranks_;

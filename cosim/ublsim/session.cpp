@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "ubl/comm/hal/error.hpp"
 
@@ -17,6 +18,7 @@ cosim::PlatformConfig platform_config(const Options& o) {
   c.planes = o.planes;
   c.skip = o.skip;
   c.timing = o.timing;
+  c.stimulus = o.stimulus;
   return c;
 }
 
@@ -126,6 +128,7 @@ void Session::fail(unsigned rank, ExitCode code, const std::string& message) {
 
 void Session::run(const std::function<void(unsigned)>& program) {
   const auto start = std::chrono::steady_clock::now();
+  const std::clock_t cpu_start = std::clock();
   sc_core::sc_spawn_options opt;
   opt.set_stack_size(kHostStackBytes);
   for (unsigned r = 0; r < ranks(); ++r) {
@@ -157,6 +160,7 @@ void Session::run(const std::function<void(unsigned)>& program) {
         fmt::format("rank{}", r).c_str(), &opt);
   }
   sc_core::sc_start();
+  cpu_s_ = static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC;
   wall_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (end_cycle_ == 0) end_cycle_ = platform_.engine().now();
   close_capture();

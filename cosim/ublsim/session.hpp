@@ -39,6 +39,7 @@ class Session {
   bool ok() const { return failures_.empty(); }
   systemc::Cycle cycles() const { return end_cycle_; }
   double wall_s() const { return wall_s_; }
+  double cpu_s() const { return cpu_s_; }
   /// Simulated time now, in cycles; for host programs that time themselves.
   systemc::Cycle now() const;
 
@@ -54,7 +55,7 @@ class Session {
   std::vector<RankFailure> failures_;
   std::unique_ptr<systemc::LinkCapture> capture_;
   systemc::Cycle end_cycle_ = 0;
-  double wall_s_ = 0;
+  double wall_s_ = 0, cpu_s_ = 0;
 };
 
 }  // namespace ubl::ublsim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pingpong, sendrecv and read: two ranks straight on the driver, without a communication library.
+// pingpong and read: two ranks straight on the driver, without a communication library.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include "ubl/comm/hal/error.hpp"
 #include "ublsim/board.hpp"
+#include "ublsim/breakdown.hpp"
 #include "ublsim/inputs.hpp"
 #include "ublsim/result.hpp"
 #include "ublsim/verify.hpp"
@@ -133,6 +134,7 @@ class Endpoint {
 }  // namespace
 
 int run_pingpong(const Options& o) {
+  only_defaults(o);
   Options opt = o;
   opt.cards = 2;
   if (opt.bytes == 0 || opt.bytes > (1u << 20))
@@ -142,7 +144,8 @@ int run_pingpong(const Options& o) {
   Session s(opt);
   Board<PeerInfo> board(2);
   Board<bool> done(2);  // a card must answer until both have all their acknowledgements
-  std::vector<Cycle> rtt;
+  const Breakdown breakdown(s, opt.timing);
+  std::vector<Cycle> start, turn, rtt;  // of rank 0's call, rank 1's call, the whole exchange
   const auto payload = random_bytes(opt.seed, 0, opt.bytes);
   std::vector<uint64_t> addr(2);
   const auto vc = opt.bytes <= 256 ? spec::Vc::kReq : spec::Vc::kBulk;
@@ -150,6 +153,9 @@ int run_pingpong(const Options& o) {
     Endpoint ep(s, rank, board, opt.bytes);
     addr[rank] = ep.addr();
     const auto len = static_cast<uint32_t>(opt.bytes);
+    const auto now = [&ep] {
+      return Cycle{ep.device().transport().now_ns() * 1000 / systemc::kClockPs};
+    };
     auto receive = [&](uint32_t i) {
       for (;;) {
         const auto c = ep.wait_completion();
@@ -168,12 +174,13 @@ int run_pingpong(const Options& o) {
       const bool last = i + 1 == opt.iterations;
       const bool signalled = i % 16 == 15 || last;
       if (rank == 0) {
-        const Cycle t0 = ep.device().transport().now_ns() * 1000 / systemc::kClockPs;
+        start.push_back(now());
         ep.write_imm(0, 0, 0, len, i, signalled, vc);
         receive(i);
-        rtt.push_back(ep.device().transport().now_ns() * 1000 / systemc::kClockPs - t0);
+        rtt.push_back(now() - start.back());
       } else {
         receive(i);
+        turn.push_back(now());
         ep.write_imm(0, 0, 0, len, i, signalled, vc);
       }
     }
@@ -184,6 +191,7 @@ int run_pingpong(const Options& o) {
   if (s.ok()) {
     compare(s, 0, addr[0], payload.data(), payload.size(), r);
     compare(s, 1, addr[1], payload.data(), payload.size(), r);
+    const std::vector<Cycle> in_order = rtt;
     std::sort(rtt.begin(), rtt.end());
     auto ns = [&](size_t i) { return systemc::ns_from_cycles(rtt[i]) / 2; };
     r.extra["latency_ns"] = {{"min", ns(0)},
@@ -191,6 +199,24 @@ int run_pingpong(const Options& o) {
                              {"p99", ns(rtt.size() * 99 / 100)},
                              {"max", ns(rtt.size() - 1)}};
     r.op_cycles = rtt[rtt.size() / 2] / 2;
+    // Of the first exchange that took the median time, both directions.
+    std::optional<Breakdown::Stages> there, back;
+    for (size_t i = 0; i < in_order.size() && !back; ++i) {
+      if (in_order[i] != rtt[rtt.size() / 2]) continue;
+      there = breakdown.message(0, start[i], turn[i]);
+      if (there) back = breakdown.message(1, turn[i], start[i] + in_order[i]);
+    }
+    if (back) {
+      auto& stages = r.extra["latency_breakdown_ns"];
+      for (size_t k = 0; k < Breakdown::kStages; ++k)
+        stages[Breakdown::names()[k]] = systemc::ns_from_cycles((*there)[k] + (*back)[k]) / 2;
+      if (o.verbose && !o.quiet) {
+        fmt::print("half a round trip of {:.2f} ns (p50), mean of both directions:\n",
+                   ns(rtt.size() / 2));
+        for (const auto& [name, value] : stages.items())
+          fmt::print("  {:16} {:9.2f} ns\n", name, value.get<double>());
+      }
+    }
     if (!o.quiet)
       fmt::print(
           "latency of {} bytes, user call to user call: min {:.0f} ns, p50 {:.0f} ns, p99 "
@@ -201,14 +227,12 @@ int run_pingpong(const Options& o) {
   return finish(opt, s, r);
 }
 
-namespace {
-
-/// Both ranks get the other's bytes: pushed with WRITE, or pulled with READ.
-int run_exchange(const Options& o, bool pull) {
+int run_read(const Options& o) {
+  only_defaults(o);
   Options opt = o;
-  if (opt.cards != 2) throw UsageError(fmt::format("{} needs --cards 2 so far", opt.workload));
+  if (opt.cards != 2) throw UsageError("read needs --cards 2");
   if (opt.bytes == 0 || opt.bytes > (uint64_t{1} << 30))
-    throw UsageError(fmt::format("--bytes {}: {} takes 1 byte to 1 GiB", opt.bytes, opt.workload));
+    throw UsageError(fmt::format("--bytes {}: read takes 1 byte to 1 GiB", opt.bytes));
   Session s(opt);
   Board<PeerInfo> board(2);
   Board<bool> ready(2), done(2);
@@ -223,31 +247,16 @@ int run_exchange(const Options& o, bool pull) {
     addr[rank] = ep.addr();
     std::memcpy(s.platform().card(rank).hbm().data() + ep.addr(), data[rank].data(), opt.bytes);
     const auto n = static_cast<unsigned>(ep.stripes());
-    for (unsigned p = 0; p < n && !pull; ++p) ep.post_receives(p, 1);
     ready.exchange(rank, true);
     const Cycle t0 = s.now();
     // Cut on 64-byte boundaries, the last stripe takes the rest.
     const uint64_t piece = (opt.bytes / n + 63) / 64 * 64;
-    unsigned sent = 0;
     for (unsigned p = 0; p < n; ++p) {
       const uint64_t from = std::min<uint64_t>(uint64_t{p} * piece, opt.bytes);
       const uint64_t to = p + 1 == n ? opt.bytes : std::min<uint64_t>(from + piece, opt.bytes);
-      const auto len = static_cast<uint32_t>(to - from);
-      if (pull)
-        ep.read(p, from, half + from, len, p);
-      else
-        ep.write_imm(p, from, half + from, len, p, true, spec::Vc::kBulk);
-      ++sent;
+      ep.read(p, from, half + from, static_cast<uint32_t>(to - from), p);
     }
-    unsigned received = 0, completed = 0;
-    const unsigned expected = pull ? 0 : n;
-    while (received < expected || completed < sent) {
-      const auto c = ep.wait_completion();
-      if (c.recv != 0)
-        ++received;
-      else
-        ++completed;
-    }
+    ep.drain_sends();
     took[rank] = s.now() - t0;
     done.exchange(rank, true);
   });
@@ -263,10 +272,5 @@ int run_exchange(const Options& o, bool pull) {
   conclude(s, r);
   return finish(opt, s, r);
 }
-
-}  // namespace
-
-int run_sendrecv(const Options& o) { return run_exchange(o, false); }
-int run_read(const Options& o) { return run_exchange(o, true); }
 
 }  // namespace ubl::ublsim

@@ -16,7 +16,9 @@
 
 namespace ubl::ublsim {
 
-int run_train(const Options& o) {
+int run_train(const Options& given) {
+  Options o = given;
+  only_defaults(o);
   if (o.steps == 0) throw UsageError("--steps 0: at least one step");
   train::Config cfg;
   cfg.ranks = o.cards;
@@ -31,8 +33,9 @@ int run_train(const Options& o) {
   } catch (const std::runtime_error& e) {
     throw UsageError(e.what());
   }
+  o.bytes = cfg.vector_size() * 4;  // of an all-reduce
   Session s(o);
-  Ranks ranks(s);
+  Ranks ranks(s, o);
   const unsigned n = s.ranks();
   const size_t count = cfg.vector_size();
   std::vector<train::RunResult> results(n);

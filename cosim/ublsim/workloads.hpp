@@ -17,6 +17,8 @@ struct Workload {
 };
 
 int run_allreduce(const Options& o);
+int run_reducescatter(const Options& o);
+int run_reduce(const Options& o);
 int run_alltoall(const Options& o);
 int run_allgather(const Options& o);
 int run_broadcast(const Options& o);
@@ -26,6 +28,9 @@ int run_train(const Options& o);
 int run_pingpong(const Options& o);
 int run_sendrecv(const Options& o);
 int run_read(const Options& o);
+
+/// UsageError if an option was given that only collectives have.
+void only_defaults(const Options& o);
 
 const std::vector<Workload>& workloads();
 

@@ -80,6 +80,10 @@ module ubl_switch_match #(
   logic [127:0]      ofree;   // outputs that send nothing
   logic [127:0]      owork;   // outputs with any request
 
+  // Words being worked on.
+  ubl_pkg::switch_ev_t    ev;
+  ubl_pkg::switch_rd_st_t st;
+
   logic [3:0]        fault_q;   // broken invariants of the last cycle, for assertions
 
   // Virtual channel of priority rank k.
@@ -107,8 +111,6 @@ module ubl_switch_match #(
 
   /* verilator lint_off BLKSEQ */  // the tables are variables of this process, see above
   always_ff @(posedge clk_i or negedge rst_ni) begin : p_match
-    ubl_pkg::switch_ev_t  ev;
-    ubl_pkg::switch_rd_st_t st;
     logic [PortW-1:0]     in, out;
     logic [1:0]           vc;
     logic [2:0]           cr;

@@ -60,6 +60,7 @@ module ubl_switch_xbar #(
   localparam int unsigned AtW = 14;
   logic [Radix-1:0] marked;              // outputs that send a marked frame
   logic [31:0]      delta [1 << PortW];  // change of its FCS
+  ubl_pkg::switch_rd_t rd;               // flit being worked on
   logic [AtW-1:0]   fcs_at [1 << PortW]; // where its FCS begins, bytes from the next flit; signed
 
   // Product modulo the CRC polynomial, bit 31 = x^0.
@@ -108,7 +109,6 @@ module ubl_switch_xbar #(
 
   /* verilator lint_off BLKSEQ */  // memory and marks are variables of this process, see above
   always_ff @(posedge clk_i or negedge rst_ni) begin : p_xbar
-    ubl_pkg::switch_rd_t     rd;
     logic [PortW-1:0]        out;
     logic [SlotAw+PortW-1:0] from;
     logic [15:0]             sum, new_sum;

@@ -237,8 +237,10 @@ module nic_requester #(
   } msg_t;
 
   localparam int unsigned MsgBits = 137;
+  localparam int unsigned CtxBits = 196 + ReadW + RunW + NumRun;
 
-  ctx_t ctx_mem [NumQp];
+  // Memories are plain vectors: yosys drops the dimension of an array of a local struct type.
+  logic [CtxBits-1:0] ctx_mem [NumQp];
   logic [MsgBits-1:0] msg_mem [NumQp*MaxMsg];
   logic [ReadBits-1:0] rd_mem [NumQp*MaxReads];  // by PSN: address and length of a READ packet
   logic [QpW-1:0] run_mem [2**(RunW+QpW)];
@@ -425,7 +427,7 @@ module nic_requester #(
   ubl_pkg::txd_t tx_d;
   logic [64:0] l_end, mr_end;
 
-  assign w          = ctx_mem[q];
+  assign w          = ctx_t'(ctx_mem[q]);
   assign wqe_slot_o = w.emit[1:0];
   assign head_slot  = w.head[MsgW-1:0];
   assign head_msg   = msg_t'(msg_mem[{q, head_slot}]);
@@ -913,10 +915,10 @@ module nic_requester #(
   // Reads by others
   ctx_t ra, rb, rc, rd;
   logic unused_ctx;
-  assign ra = ctx_mem[rda_idx_i];
-  assign rb = ctx_mem[rdb_idx_i];
-  assign rc = ctx_mem[rdc_idx_i];
-  assign rd = ctx_mem[rdd_idx_i];
+  assign ra = ctx_t'(ctx_mem[rda_idx_i]);
+  assign rb = ctx_t'(ctx_mem[rdb_idx_i]);
+  assign rc = ctx_t'(ctx_mem[rdc_idx_i]);
+  assign rd = ctx_t'(ctx_mem[rdd_idx_i]);
   assign rda_state_o = ra.state;
   assign rda_head_o  = ra.head;
   assign rda_emit_o  = ra.emit;
@@ -934,7 +936,7 @@ module nic_requester #(
   assign busy_o = (|err_valid_i) | (|txc_valid_i) | (|ack_valid_i) | (|rxd_valid_i) | (cpl_wr_q != cpl_rd_q) |
                   wake_valid_i | (|run_elig);
 
-  `UBL_ASSERT_INIT(msg_bits, MsgBits == $bits(msg_t))
+  `UBL_ASSERT_INIT(msg_bits, MsgBits == $bits(msg_t) && CtxBits == $bits(ctx_t))
   `UBL_ASSERT(run_queue, !run_push ||
               (run_wr_q[run_push_id] - run_rd_q[run_push_id]) != (QpW+1)'(NumQp))
   `UBL_ASSERT(cpl_queue, (cpl_wr_q - cpl_rd_q) <= (QpW+1)'(NumQp))

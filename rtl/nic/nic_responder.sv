@@ -193,7 +193,10 @@ module nic_responder #(
 
   localparam int unsigned InfBits = QpW + 89;
 
-  rctx_t ctx_mem [NumQp];
+  localparam int unsigned CtxBits = 197 + ReadW + 2 * Planes;
+
+  // Memories are plain vectors: yosys drops the dimension of an array of a local struct type.
+  logic [CtxBits-1:0] ctx_mem [NumQp];
   logic [15:0] post_mem [NumQp];
   logic [InfBits-1:0] inf_mem [NumInf];
   logic [63:0] inf_addr_mem [NumInf];
@@ -366,7 +369,7 @@ module nic_responder #(
   ubl_pkg::rxv_t rxv_d;
   inf_t e_new;
 
-  assign w       = ctx_mem[q];
+  assign w       = rctx_t'(ctx_mem[q]);
   assign posted  = post_mem[q];
   assign is_red  = (h.opcode == ubl_pkg::PktOpReduce) | (h.opcode == ubl_pkg::PktOpReduceImm);
   assign is_imm  = (h.opcode == ubl_pkg::PktOpWriteImm) | (h.opcode == ubl_pkg::PktOpReduceImm);
@@ -777,7 +780,7 @@ module nic_responder #(
   // Reads by others
   rctx_t rs;
   logic unused_bits;
-  assign rs          = ctx_mem[stat_idx_i];
+  assign rs          = rctx_t'(ctx_mem[stat_idx_i]);
   assign stat_exp_o  = rs.expect_psn;
   assign stat_msn_o  = rs.msn;
   assign unused_bits = ^{rs, h, t, d.rsp, d.qpn, d.psn, note_i.qpn, cfg_i, mr_i, db_qpn_i, inf_head,
@@ -786,7 +789,7 @@ module nic_responder #(
   assign busy_o = (|rxh_valid_i) | (|rxd_valid_i) | (|ack_elig) | (|rdq_elig) | (|txc_valid_i) |
                   note_valid_i;
 
-  `UBL_ASSERT_INIT(inf_bits, InfBits == $bits(inf_t))
+  `UBL_ASSERT_INIT(inf_bits, InfBits == $bits(inf_t) && CtxBits == $bits(rctx_t))
   `UBL_ASSERT(rxd_expected, ev != EvRxd || inf_wr_q[rxd_pl] != inf_rd_q[rxd_pl])
   `UBL_ASSERT(rxd_order, ev != EvRxd || (d.qpn == 16'(e.q) && d.psn == e.psn))
   `UBL_ASSERT(psn_order, ev != EvRxd || e.epoch != cfg_i.epoch || w.err || e.psn == w.done)

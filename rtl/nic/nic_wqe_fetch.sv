@@ -159,10 +159,15 @@ module nic_wqe_fetch #(
 
   localparam int unsigned WentBits = nic_core_pkg::WentBits;
 
-  ctl_t ctl_mem [NumQp];
-  slot_t slot_mem [NumQp];
+  localparam int unsigned CtlBits = 33;
+  localparam int unsigned SlotBits = 12;
+  localparam int unsigned TagBits = QpW + 32;
+
+  // Memories are plain vectors: yosys drops the dimension of an array of a local struct type.
+  logic [CtlBits-1:0] ctl_mem [NumQp];
+  logic [SlotBits-1:0] slot_mem [NumQp];
   logic [WentBits-1:0] wqe_mem [NumQp*4];
-  tag_t tag_mem [NumTags];
+  logic [TagBits-1:0] tag_mem [NumTags];
   logic [TagW-1:0] free_mem [NumTags];
   logic [QpW-1:0] fq_mem [NumQp];
 
@@ -181,6 +186,7 @@ module nic_wqe_fetch #(
 
   logic [QpW:0] fq_wr_q, fq_rd_q;
   logic [TagW:0] free_wr_q, free_rd_q;
+  logic [TagW-1:0] free_tag;
   logic turn_q;  // 1: fetch visit goes before "consumed"
   logic rd_valid_q;
   logic [TagW-1:0] rd_tag_q;
@@ -223,9 +229,10 @@ module nic_wqe_fetch #(
     else if (is_cons) q = cons_qpn;
   end
   assign ctl_idx_o = q;
+  assign free_tag  = free_mem[free_rd_q[TagW-1:0]];
 
   always_comb begin
-    w         = ctl_mem[q];
+    w         = ctl_t'(ctl_mem[q]);
     n         = w;
     ctl_we    = 1'b0;
     fq_push   = 1'b0;
@@ -281,8 +288,8 @@ module nic_wqe_fetch #(
     if (ctl_we) ctl_mem[q] <= n;
     if (fq_push) fq_mem[fq_wr_q[QpW-1:0]] <= q;
     if (issue) begin
-      tag_mem[free_mem[free_rd_q[TagW-1:0]]] <= {q, w.fetch, ctl_cfg_i.epoch};
-      rd_tag_q  <= free_mem[free_rd_q[TagW-1:0]];
+      tag_mem[free_tag] <= {q, w.fetch, ctl_cfg_i.epoch};
+      rd_tag_q  <= free_tag;
       rd_addr_q <= ctl_cfg_i.sq_base + ring_off;
     end
     if (err_set) err_q <= {16'(q), ctl_cfg_i.epoch};
@@ -346,7 +353,7 @@ module nic_wqe_fetch #(
 
   // Room for the check in flight and for the one that may follow.
   assign rb_take   = rb_valid & ~init_valid_i & (wake_level <= WakeLvlW'(WakeDepth - 2));
-  assign tg        = tag_mem[rb_tag];
+  assign tg        = tag_t'(tag_mem[rb_tag]);
   assign rsp_idx_o = tg.q;
   assign fresh     = rb_take & (tg.epoch == rsp_cfg_i.epoch);
   assign raw       = ubl_pkg::wqe_t'(rb_data);
@@ -379,7 +386,7 @@ module nic_wqe_fetch #(
     end
     cls = (raw.vc == ubl_pkg::VcBulk) ? nic_core_pkg::ClsBulk : nic_core_pkg::ClsReq;
     if (rb_err || bad || raw.opcode == ubl_pkg::WqeOpNop) cls = nic_core_pkg::ClsFree;
-    sw = slot_mem[tg.q];
+    sw = slot_t'(slot_mem[tg.q]);
     sn = sw;
     sn.gen[tg.idx[1:0]]              = ~tg.idx[2];
     sn.cls[{tg.idx[1:0], 1'b0} +: 2] = cls;
@@ -389,8 +396,10 @@ module nic_wqe_fetch #(
     if (clear_qp || is_init) slot_mem[init_idx_i[QpW-1:0]] <= '0;
     else if (fresh) slot_mem[tg.q] <= sn;
     if (fresh) wqe_mem[{tg.q, tg.idx[1:0]}] <= went;
-    if (clear_tag) free_mem[init_idx_i[TagW-1:0]] <= init_idx_i[TagW-1:0];
-    else if (rb_take) free_mem[free_wr_q[TagW-1:0]] <= rb_tag;
+    if (clear_tag || rb_take) begin
+      free_mem[clear_tag ? init_idx_i[TagW-1:0] : free_wr_q[TagW-1:0]] <=
+          clear_tag ? init_idx_i[TagW-1:0] : rb_tag;
+    end
     if (fresh) begin
       chk_q_q   <= tg.q;
       chk_idx_q <= tg.idx;
@@ -433,11 +442,11 @@ module nic_wqe_fetch #(
   ctl_t stat_ctl, slot_ctl;
   slot_t slot_rd;
   logic unused_ctl;
-  assign stat_ctl    = ctl_mem[stat_idx_i];
+  assign stat_ctl    = ctl_t'(ctl_mem[stat_idx_i]);
   assign stat_tail_o = stat_ctl.tail;
-  assign slot_ctl    = ctl_mem[slot_idx_i];
+  assign slot_ctl    = ctl_t'(ctl_mem[slot_idx_i]);
   assign slot_more_o = slot_ctl.fetch != slot_ctl.tail;
-  assign slot_rd     = slot_mem[slot_idx_i];
+  assign slot_rd     = slot_t'(slot_mem[slot_idx_i]);
   assign slot_gen_o  = slot_rd.gen;
   assign slot_cls_o  = slot_rd.cls;
   assign wqe_o       = nic_core_pkg::went_t'(wqe_mem[{slot_idx_i, wqe_slot_i}]);
@@ -446,6 +455,8 @@ module nic_wqe_fetch #(
   assign busy_o = can_fetch | cons_valid | rb_valid | chk_valid_q | rd_valid_q | err_valid_q |
                   wake_valid_o;
 
+  `UBL_ASSERT_INIT(widths, CtlBits == $bits(ctl_t) && SlotBits == $bits(slot_t) &&
+                   TagBits == $bits(tag_t))
   `UBL_ASSERT(tags_in_range, (free_wr_q - free_rd_q) <= (TagW+1)'(NumTags))
   `UBL_ASSERT(rsp_room, !rr_valid_i || unused_rb_ready)
   `UBL_ASSERT(wake_room, !chk_hit || unused_wake_ready)

@@ -1,25 +1,27 @@
 // Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of ubl_switch at Radix 4 and 16.
+// Tests of ubl_switch at Radix 4, 5 and 16.
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <numeric>
 #include <set>
 #include <tuple>
 
 #include "Vubl_switch16Chk.h"
 #include "Vubl_switch4Chk.h"
+#include "Vubl_switch5Chk.h"
 #include "switch_bench.hpp"
+#include "ubl/test/seed.hpp"
 
 namespace {
 
 using namespace fabric;
 
 using Bench4 = Bench<Vubl_switch4Chk, 4>;
+using Bench5 = Bench<Vubl_switch5Chk, 5>;
 using Bench16 = Bench<Vubl_switch16Chk, 16>;
 
 constexpr int kReq = static_cast<int>(spec::Vc::kReq);
@@ -27,13 +29,8 @@ constexpr int kRsp = static_cast<int>(spec::Vc::kRsp);
 constexpr int kBulk = static_cast<int>(spec::Vc::kBulk);
 constexpr int kMaxFlits = spec::kLinkMaxFrameFlits;
 
-// The seed of a random test: UBL_SEED or a fixed default, printed so that a failure can be rerun.
-uint64_t seed(uint64_t fallback) {
-  const char* text = std::getenv("UBL_SEED");
-  const uint64_t s = text ? std::strtoull(text, nullptr, 0) : fallback;
-  std::printf("seed: UBL_SEED=%llu\n", static_cast<unsigned long long>(s));
-  return s;
-}
+// The seed of a random test; the test program prints UBL_SEED.
+uint64_t seed(uint64_t salt) { return ubl::test::seed() * 1000 + salt; }
 
 template <class B>
 void expect_clean(const B& b) {
@@ -49,7 +46,7 @@ void expect_failures_empty(const B& b) {
 
 template <class B>
 class Switch : public testing::Test {};
-using Radices = testing::Types<Bench4, Bench16>;
+using Radices = testing::Types<Bench4, Bench5, Bench16>;
 TYPED_TEST_SUITE(Switch, Radices);
 
 // After a drain: every output holds exactly the initial credits of every VC.
@@ -623,8 +620,9 @@ void random_traffic(uint64_t s, int phases, int frames) {
   expect_clean(b);
 }
 
-TEST(SwitchRandom, Radix4) { random_traffic<Bench4>(seed(4), 12, 800); }
-TEST(SwitchRandom, Radix16) { random_traffic<Bench16>(seed(16), 6, 1500); }
+TEST(SwitchRandom, Radix4) { random_traffic<Bench4>(seed(4), 60, 800); }
+TEST(SwitchRandom, Radix5) { random_traffic<Bench5>(seed(5), 30, 800); }
+TEST(SwitchRandom, Radix16) { random_traffic<Bench16>(seed(16), 24, 1500); }
 
 // Reset at any cycle: everything is forgotten, credits are whole, traffic flows again.
 TYPED_TEST(Switch, ResetInMidOperation) {

@@ -93,7 +93,8 @@ class PortBench {
   unsigned rx_credit = 0;  // credits returned in this cycle
 
   uint64_t now = 0, evaluated = 0, moved = 0;  // moved: handshakes and flits, for progress checks
-  uint64_t trace = 0;                          // hash of everything that came out, with its cycle
+  uint64_t write_requests = 0;
+  uint64_t trace = 0;  // hash of everything that came out, with its cycle
 
   void reset(int cycles = 2) {
     clear_inputs();
@@ -184,7 +185,7 @@ class PortBench {
       const spec::MemReq r = spec::MemReq::from_words(d.wrq_o);
       EXPECT_TRUE(r.len >= 1 && r.len <= 4096) << r.len;
       writes_.push_back({r.addr, 0, r.len});
-      ++moved;
+      ++moved, ++write_requests;
     }
     if (d.wrd_valid_o && d.wrd_ready_i) {
       std::array<uint32_t, 16> b;

@@ -335,6 +335,20 @@ TEST(NicPortRx, AcknowledgementsAreNeverBlocked) {
   t.run();
 }
 
+// What memory refused to read is not written either, and the report says so.
+TEST(NicPortRx, RefusedOperandIsNotWritten) {
+  Receiver t(BenchConfig{}, 13);
+  for (unsigned len : {4u, 64u, 200u, 4096u}) {
+    t.good(t.request(kReduce, kBulk, len, kBadAddress | 64), t.payload(len));
+  }
+  t.run();
+  EXPECT_EQ(t.placed_at.size(), 4u);
+  EXPECT_EQ(t.bench.write_requests, 0u);
+  t.good(t.request(kWrite, kBulk, 100, 64), t.payload(100));
+  t.run();
+  EXPECT_EQ(t.bench.write_requests, 1u);
+}
+
 void throughput(uint8_t op, unsigned len, uint64_t frames, uint64_t cycles_per_frame) {
   BenchConfig c;
   c.latency_min = c.latency_max = 100;

@@ -243,6 +243,23 @@ TEST(NicPortTx, ChannelWithoutCreditsBlocksNobody) {
   EXPECT_EQ(s.order[8], kReq);
 }
 
+// A frame does not start before its first beat is there, so it does not hold the link meanwhile.
+TEST(NicPortTx, SlowMemoryBlocksNobody) {
+  auto r = rng(15);
+  BenchConfig c;
+  c.latency_min = c.latency_max = 400;
+  Sender s(c, 15);
+  s.send(random_txd(r, kWrite, kBulk, 4096));
+  s.send(random_txd(r, kWrite, kReq, 100));
+  for (int i = 0; i < 100; ++i) s.cycle();
+  s.send(random_txd(r, kAck, kRsp, 0));
+  for (int i = 0; i < 20; ++i) s.cycle();
+  EXPECT_EQ(s.order.size(), 1u);
+  EXPECT_EQ(s.flits, 2u);
+  s.run();
+  EXPECT_EQ(s.bubbles, 0u);
+}
+
 // One 4096-byte WRITE per 66 cycles with 100 cycles of memory latency and a credit loop of 430.
 TEST(NicPortTx, ThroughputOfLongFrames) {
   auto r = rng(10);

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "ubl/comm/communicator.hpp"
 #include "ubl/test/baton.hpp"
 #include "ubl/test/comm_mock.hpp"
@@ -36,7 +38,12 @@ class Group {
             baton.yield(rank);
             if (!moved_) world.now = std::max(world.now, deadline);
           };
-          Communicator comm(rank, n, std::move(fabric), Communicator::ring_peers(rank, n), config_);
+          std::vector<unsigned> peers = Communicator::ring_peers(rank, n);
+          if (config_.all_peers) {
+            peers.resize(n);
+            std::iota(peers.begin(), peers.end(), 0u);
+          }
+          Communicator comm(rank, n, std::move(fabric), peers, config_);
           bootstrap.all_gather(rank, {}, [&] { baton.yield(rank); });
           body(rank, comm);
           // A communicator lives until nobody sends to it any more.
@@ -99,6 +106,82 @@ TEST(Communicator, AllReduceBlocking) {
     }
 }
 
+// Every algorithm, with a scratch that makes reduce() take several slices.
+TEST(Communicator, SumsToOwnersAndRoots) {
+  constexpr unsigned kRanks = 5;
+  constexpr uint64_t kCount = 61;  // a rank
+  for (const Algorithm algorithm : {Algorithm::kAuto, Algorithm::kRing, Algorithm::kDirect,
+                                    Algorithm::kSlots, Algorithm::kChained}) {
+    MockConfig mc;
+    mc.ranks = kRanks;
+    mc.stripes = 2;
+    mc.seed = test::seed();
+    CommConfig config;
+    config.all_peers = true;
+    config.algorithm = algorithm;
+    config.scratch_base = mc.base + 0x8000;
+    config.scratch_bytes = 128;
+    Group g(mc, config);
+    std::vector<std::vector<uint32_t>> in(kRanks);
+    for (auto& v : in) v = test::random_floats(g.world.rng, kRanks * kCount);
+    const std::vector<uint32_t> sums = test::ring_expected(in);
+    const auto thrown = g.run([&](unsigned rank, Communicator& c) {
+      const uint64_t a = mc.base, b = mc.base + 0x2000;
+      const auto total = kRanks * kCount;
+      g.world.write(rank, a, in[rank]);
+      c.all_reduce(a, b, total);
+      EXPECT_EQ(g.world.read(rank, b, total), sums);
+      c.reduce_scatter(a, b, kCount);
+      EXPECT_EQ(
+          g.world.read(rank, b, kCount),
+          std::vector<uint32_t>(sums.begin() + rank * kCount, sums.begin() + (rank + 1) * kCount));
+      c.reduce(a, b, total, DataType::kFloat32, RedOp::kSum, 3);
+      if (rank == 3) {
+        EXPECT_EQ(g.world.read(rank, b, total), sums);
+      }
+      // 1 tells 2, and nobody else calls.
+      if (rank == 1) c.send_recv({{2, true, a, 7}});
+      if (rank == 2) c.send_recv({{1, false, b + 1, 7}});
+      c.all_gather(a + rank * 4, b, 1, DataType::kFloat32);
+      EXPECT_EQ(g.world.read(rank, a, total), in[rank]);
+      EXPECT_EQ(c.stats().calls, rank == 1 || rank == 2 ? 5u : 4u);
+    });
+    for (const auto& t : thrown) EXPECT_EQ(t, nullptr);
+    EXPECT_THAT(g.world.violations, testing::IsEmpty());
+  }
+}
+
+TEST(Communicator, RefusesWhatItsConnectionsDoNotAllow) {
+  MockConfig mc;
+  mc.ranks = 4;
+  Group g(mc);
+  const auto thrown = g.run([&](unsigned, Communicator& c) {
+    const auto kind = [](const std::function<void()>& f) { return error_of(f).kind(); };
+    const uint64_t a = mc.base;
+    EXPECT_EQ(kind([&] { c.reduce_scatter(a, a + 64, 1); }), ErrorKind::kNotSupported);
+    EXPECT_EQ(kind([&] { c.reduce(a, a, 1, DataType::kFloat32, RedOp::kSum, 0); }),
+              ErrorKind::kNotSupported);
+    EXPECT_EQ(kind([&] { c.reduce_scatter(a, a, 1, DataType::kFloat16); }),
+              ErrorKind::kNotSupported);
+    EXPECT_EQ(kind([&] {
+                c.send_recv({{(c.rank() + 2) % 4, true, a, 1}});
+              }),
+              ErrorKind::kNotSupported);
+    EXPECT_EQ(kind([&] { c.send_recv({{7, true, a, 1}}); }), ErrorKind::kInvalidArgument);
+    EXPECT_EQ(kind([&] { c.send_recv({{0, true, a - 1, 1}}); }), ErrorKind::kInvalidArgument);
+    EXPECT_EQ(c.failure(), "");
+  });
+  for (const auto& t : thrown) EXPECT_EQ(t, nullptr);
+}
+
+TEST(Communicator, TheChoiceIsByRanksAndBytesAStripe) {
+  EXPECT_FALSE(Communicator::direct_pays(3, 8, 4));
+  EXPECT_TRUE(Communicator::direct_pays(4, 8, 1 << 20));
+  EXPECT_FALSE(Communicator::direct_pays(4, 1, 1 << 20));
+  EXPECT_TRUE(Communicator::direct_pays(16, 1, 128 << 10));
+  EXPECT_FALSE(Communicator::direct_pays(17, 8, 4));
+}
+
 TEST(Communicator, RefusesWhatItCannotDo) {
   MockConfig mc;
   Group g(mc);
@@ -155,6 +238,11 @@ TEST(Communicator, ConfigurationIsChecked) {
   c = {};
   c.timeout_ns = 0;
   EXPECT_THAT(make(0, 1, c).what(), HasSubstr("timeout_ns"));
+  c = {};
+  c.memory_bytes = 4096;
+  c.scratch_base = 64;
+  c.scratch_bytes = 4096;
+  EXPECT_THAT(make(0, 1, c).what(), HasSubstr("scratch [0x40, +4096)"));
 }
 
 TEST(Communicator, AMissingRankIsNamedAndTheCommunicatorIsFinished) {

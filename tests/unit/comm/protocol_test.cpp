@@ -200,6 +200,183 @@ TEST(Moves, EveryCollectiveOfAnySize) {
         check_moves(n, stripes, words, test::seed() + n * 100 + stripes + words);
 }
 
+/// What reductions promise for elements of block `j`, from the inputs alone.
+uint32_t block_sum(const std::vector<std::vector<uint32_t>>& in, unsigned j, size_t i) {
+  const size_t n = in.size();
+  uint32_t v = in[j][i];
+  for (size_t k = 1; k < n; ++k) v = numerics::add_f32(v, in[(j + k) % n][i]);
+  return v;
+}
+
+/// All direct reductions, in place and not, one after the other.
+void check_direct(unsigned n, unsigned stripes, uint64_t count, Direct how, uint64_t slice,
+                  uint64_t seed) {
+  SCOPED_TRACE(testing::Message() << n << " ranks, " << stripes << " stripes, " << count
+                                  << " elements, " << (how == Direct::kSlots ? "slots" : "chained")
+                                  << ", slice " << slice);
+  MockConfig mc;
+  mc.ranks = n;
+  mc.stripes = stripes;
+  mc.seed = seed;
+  mc.cq = 4096;
+  const uint64_t total = n * count;
+  const uint64_t room = total * 4 + 128;
+  const uint64_t scratch_bytes = direct_slots_bytes(n, (count + 1) * 4, true);
+  mc.memory = 8 * room + scratch_bytes + 4096;
+  Limits limits;
+  limits.min_piece = 64 << seed % 3;
+  limits.part_bytes = 64 << seed % 7;
+  Group g(mc, limits, {}, true);
+  const unsigned root = static_cast<unsigned>(seed % n);
+  const auto at = [&](unsigned area) { return mc.base + area * room; };
+  const Scratch scratch{(at(8) + 63) / 64 * 64, scratch_bytes};
+  std::vector<std::vector<Schedule>> programs(n);
+  std::vector<std::vector<uint32_t>> in(n);
+  for (unsigned r = 0; r < n; ++r) {
+    g.engines[r]->set_scratch(std::vector<uint64_t>(n, scratch.base));
+    in[r] = test::random_floats(g.rng, total);
+    for (const unsigned area : {0, 1, 2, 3}) g.world.write(r, at(area), in[r]);
+    programs[r] = {
+        reduce_scatter(r, n, at(0), at(4), count, g.limits, how, scratch),
+        reduce_scatter(r, n, at(1), at(1) + r * count * 4, count, g.limits, how, scratch),
+        direct_all_reduce(r, n, at(0), at(5), total, g.limits, how, scratch),
+        direct_all_reduce(r, n, at(2), at(2), total, g.limits, how, scratch)};
+    // A vector that does not divide evenly: one element less, if there is one.
+    const uint64_t odd = total - std::min<uint64_t>(total, 1);
+    for (const bool in_place : {false, true}) {
+      const uint64_t from = in_place && r == root ? at(3) : at(0);
+      const uint64_t to = in_place ? at(3) : at(6);
+      for (uint64_t first = 0; first == 0 || first < count; first += slice)
+        programs[r].push_back(
+            reduce(r, n, root, from, to, odd, {first, slice}, g.limits, how, scratch));
+    }
+  }
+  ASSERT_TRUE(g.run(programs)) << g.waiting();
+  EXPECT_THAT(g.world.violations, testing::IsEmpty());
+  std::vector<uint32_t> sums(total);
+  for (uint64_t i = 0; i < total; ++i) sums[i] = block_sum(in, static_cast<unsigned>(i / count), i);
+  std::vector<std::vector<uint32_t>> odd_in = in;
+  for (auto& v : odd_in) v.resize(total - std::min<uint64_t>(total, 1));
+  for (unsigned r = 0; r < n; ++r) {
+    const std::vector<uint32_t> mine(sums.begin() + r * count, sums.begin() + (r + 1) * count);
+    ASSERT_EQ(g.world.read(r, at(4), count), mine) << "reduce_scatter, rank " << r;
+    ASSERT_EQ(g.world.read(r, at(1) + r * count * 4, count), mine) << "in place, rank " << r;
+    std::vector<uint32_t> rest = in[r];  // of the send buffer
+    std::copy(mine.begin(), mine.end(), rest.begin() + r * count);
+    ASSERT_EQ(g.world.read(r, at(1), total), rest) << "the other blocks, rank " << r;
+    ASSERT_EQ(g.world.read(r, at(5), total), sums) << "all_reduce, rank " << r;
+    ASSERT_EQ(g.world.read(r, at(2), total), sums) << "all_reduce in place, rank " << r;
+    ASSERT_EQ(g.world.read(r, at(0), total), in[r]) << "input, rank " << r;
+    if (r == root) {
+      ASSERT_EQ(g.world.read(r, at(6), odd_in[0].size()), test::ring_expected(odd_in));
+      ASSERT_EQ(g.world.read(r, at(3), odd_in[0].size()), test::ring_expected(odd_in));
+    } else {
+      ASSERT_EQ(g.world.read(r, at(3), total), in[r]) << "reduce, rank " << r;
+    }
+    for (const unsigned area : {4, 5, 6})
+      ASSERT_EQ(g.world.read(r, at(area) + total * 4, 4), std::vector<uint32_t>(4, 0xA5A5A5A5));
+  }
+}
+
+TEST(Direct, EveryReductionOfAnySize) {
+  for (const unsigned n : {1u, 2u, 3u, 4u, 5u, 8u, 13u})
+    for (const unsigned stripes : {1u, 8u})
+      for (const uint64_t count : {0u, 1u, 3u, 157u})
+        for (const Direct how : {Direct::kSlots, Direct::kChained})
+          check_direct(n, stripes, count, how, count / 2 + 1,
+                       test::seed() * 31 + n * 100 + stripes + count);
+}
+
+// Scratch that is too small, too many ranks for the completion queue, bad roots.
+TEST(Direct, BadArguments) {
+  EXPECT_THROW(reduce(0, 4, 4, 0, 0, 4, {}, {}, Direct::kChained, {0, 64}), CommError);
+  EXPECT_THROW(reduce(0, 4, 0, 0, 0, 400, {}, {}, Direct::kChained, {0, 64}), CommError);
+  EXPECT_NO_THROW(reduce(0, 4, 0, 0, 0, 400, {0, 16}, {}, Direct::kChained, {0, 64}));
+  EXPECT_THROW(reduce_scatter(0, 4, 0, 0, 16, {}, Direct::kSlots, {0, 128}), CommError);
+  EXPECT_NO_THROW(reduce_scatter(0, 4, 0, 0, 16, {}, Direct::kSlots, {0, 192}));
+  EXPECT_THROW(reduce_scatter(4, 4, 0, 0, 16, {}, Direct::kChained, {}), CommError);
+  Limits few;
+  few.receives = 5;
+  EXPECT_THROW(direct_all_reduce(0, 4, 0, 0, 100, few, Direct::kChained, {}), CommError);
+}
+
+TEST(Direct, RequestsNameTheScratchOnlyIfThereIsOne) {
+  MockConfig mc;
+  mc.ranks = 2;
+  Group g(mc, {});
+  const Schedule s =
+      reduce_scatter(0, 2, mc.base, mc.base + 64, 4, {}, Direct::kSlots, {mc.base, 64});
+  EXPECT_THROW(g.engines[0]->start(s), CommError);
+}
+
+/// Groups of messages drawn at random; every rank appends its own in the order of the draw.
+TEST(SendRecv, RandomGroups) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    auto rng = test::rng(seed);
+    MockConfig mc;
+    mc.ranks = 1 + static_cast<unsigned>(rng() % 6);
+    mc.stripes = 1 + static_cast<unsigned>(rng() % 4);
+    mc.seed = seed;
+    mc.memory = 1 << 20;
+    Limits limits;
+    limits.min_piece = 64;
+    Group g(mc, limits, {}, true);
+    const unsigned n = mc.ranks;
+    struct Moved {
+      unsigned from, to;
+      uint64_t source, target, bytes;
+    };
+    std::vector<Moved> moves;
+    std::vector<uint64_t> at(n, mc.base);
+    std::vector<std::vector<Schedule>> programs(n);
+    for (unsigned group = 0; group < 4; ++group) {
+      std::vector<std::vector<Message>> messages(n);
+      for (unsigned m = rng() % 12; m > 0; --m) {
+        Moved v;
+        v.from = static_cast<unsigned>(rng() % n);
+        v.to = static_cast<unsigned>(rng() % n);
+        v.bytes = rng() % 4 == 0 ? rng() % 3 : rng() % 2000;  // odd, one and no bytes, too
+        v.source = at[v.from];
+        at[v.from] += v.bytes + rng() % 5;
+        v.target = at[v.to];
+        at[v.to] += v.bytes + 1;
+        messages[v.from].push_back({v.to, true, v.source, v.bytes});
+        messages[v.to].push_back({v.from, false, v.target, v.bytes});
+        moves.push_back(v);
+      }
+      for (unsigned r = 0; r < n; ++r) {
+        for (Schedule& s : send_recv(r, n, messages[r])) programs[r].push_back(std::move(s));
+        // A collective in between: pairs and all of them count together.
+        if (group == 1)
+          programs[r].push_back(ring_all_reduce(r, n, mc.base + mc.memory - 64,
+                                                mc.base + mc.memory - 64, 16, g.limits));
+      }
+    }
+    for (unsigned r = 0; r < n; ++r)
+      for (uint64_t a = mc.base; a < at[r]; ++a) *g.world.at(r, a, 1) = static_cast<uint8_t>(rng());
+    std::vector<std::vector<uint8_t>> want;
+    for (const Moved& v : moves) {
+      want.emplace_back(v.bytes);
+      for (uint64_t i = 0; i < v.bytes; ++i) want.back()[i] = *g.world.at(v.from, v.source + i, 1);
+    }
+    ASSERT_TRUE(g.run(programs)) << g.waiting();
+    EXPECT_THAT(g.world.violations, testing::IsEmpty());
+    for (size_t k = 0; k < moves.size(); ++k)
+      for (uint64_t i = 0; i < moves[k].bytes; ++i)
+        ASSERT_EQ(*g.world.at(moves[k].to, moves[k].target + i, 1), want[k][i])
+            << "message " << k << " byte " << i;
+  }
+}
+
+TEST(SendRecv, BadArguments) {
+  EXPECT_THROW(send_recv(0, 2, {{2, true, 0, 4}}), CommError);
+  EXPECT_THROW(send_recv(0, 2, {{0, true, 0, 4}}), CommError);
+  EXPECT_THROW(send_recv(0, 2, {{0, true, 0, 4}, {0, false, 64, 8}}), CommError);
+  EXPECT_THROW(send_recv(0, 2, {{1, true, 0, (uint64_t{1} << 30) + 1}}), CommError);
+  EXPECT_TRUE(send_recv(0, 2, {}).empty());
+}
+
 TEST(Moves, BadArguments) {
   EXPECT_THROW(gather(0, 4, 4, 0, 0, 4), CommError);
   EXPECT_THROW(scatter(0, 4, 9, 0, 0, 4), CommError);
@@ -565,6 +742,7 @@ TEST(Errors, SchedulesThatDoNotFit) {
   s.steps.resize(1);
   s.steps[0].kind = Step::Kind::kSend;
   s.steps[0].peer = 1;
+  s.steps[0].kind = Step::Kind::kSendReduce;
   EXPECT_THROW(g.engines[0]->start(s), CommError);  // zero bytes
 }
 

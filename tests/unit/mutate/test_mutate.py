@@ -30,6 +30,7 @@ add_test(NAME never COMMAND false)
 """,
     # One argument: waits, as a slow test does.
     "tiny.c": """\
+#include <stdio.h>
 #include <unistd.h>
 static int add(int a, int b) { return a + b; }
 static int unused(int a) { return a * 3; }
@@ -84,19 +85,23 @@ class Mutate(unittest.TestCase):
     def test_killed(self):
         self.describe(mutant(), mutant("by_command", killed_by="tiny argument"),
                       mutant("crash", replace="a / (b - 3)"),
+                      mutant("assertion", find="return a * 3;",
+                             replace="puts(\"t: assertion Positive failed\"); fflush(stdout); _exit(6);"),
                       mutant("no_end", find="unused(1) == 0", replace="sleep(30)"))
         out = self.expect(
             0, r"tiny/wrong_sum +killed by tiny \(status 1\), [0-9.]+ s",
             r"tiny/by_command +killed by tiny argument \(status 1\)",
-            r"tiny/crash +killed by tiny \(SIGFPE\)", r"tiny/no_end +killed by tiny \(no end\)",
-            r"PASS: 4 of 4 mutants killed", arguments=["--grace", "1"])
+            r"tiny/crash +killed by tiny \(SIGFPE\)",
+            r"tiny/assertion +killed by tiny \(assertion Positive failed\)",
+            r"tiny/no_end +killed by tiny \(no end\)",
+            r"PASS: 5 of 5 mutants killed", arguments=["--grace", "1"])
         self.assertNotIn("SURVIVED", out)
         # Again, with git, and with one of two blocks.
         subprocess.run(["git", "init", "-q", self.root], check=True)
         self.describe(mutant("other", find="a * 3", replace="a"), block="other")
-        self.expect(0, "PASS: 4 of 4", arguments=["tiny", "--grace", "1"])
+        self.expect(0, "PASS: 5 of 5", arguments=["tiny", "--grace", "1"])
         self.expect(0, "PASS: 1 of 1", arguments=["tiny/crash"])
-        self.expect(1, "other/other +SURVIVED", "FAIL: 4 of 5", arguments=["--grace", "1"])
+        self.expect(1, "other/other +SURVIVED", "FAIL: 5 of 6", arguments=["--grace", "1"])
 
     def test_not_killed(self):
         self.describe(mutant("survivor", find="a * 3", replace="a * 4"), mutant(),
@@ -111,8 +116,7 @@ class Mutate(unittest.TestCase):
                     r"FAIL: 1 of 6 mutants killed, .*; not: tiny/survivor, tiny/nowhere, ")
 
     def test_interrupted(self):
-        self.describe(mutant("slow", find="argc > 2", replace="argc > 1", killed_by="tiny argument"),
-                      mutant())
+        self.describe(mutant("slow", "argc > 2", "argc > 1", "tiny argument"), mutant())
         before = self.snapshot()
         p = subprocess.Popen([MUTATE, "--root", self.root, "--grace", "60"], text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -135,7 +139,8 @@ class Mutate(unittest.TestCase):
     def test_bad_descriptions(self):
         cases = [("[]", "must be a list"), ("- 3", "must be a mapping"), ("a: [", "mutants/tiny"),
                  (mutant(colour="red"), "unknown: colour"), ("- {name: x}", "missing: file, find"),
-                 (mutant(replace="a + b"), "changes nothing"), (mutant(find=""), "find must be text"),
+                 (mutant(replace="a + b"), "changes nothing"),
+                 (mutant(find=""), "find must be text"),
                  (mutant() + "\n" + mutant(), "the name is taken")]
         for text, words in cases:
             self.describe(text)
@@ -144,10 +149,13 @@ class Mutate(unittest.TestCase):
         self.expect(2, "nothing: no such mutant; blocks: tiny", arguments=["nothing"])
 
     def test_tests_that_say_nothing(self):
-        for killed_by, words in [("never", "fails without a mutant"), ("none", "no such test"),
-                                 ("none at all", "no such program")]:
+        for killed_by, words in [("none", "no such test"), ("none at all", "no such program")]:
             self.describe(mutant(killed_by=killed_by))
             self.expect(2, words)
+        self.describe(mutant(killed_by="never"), mutant("other"))
+        self.expect(1, r"without mutants: never FAILS \(status 1\)",
+                    r"tiny/wrong_sum +NOT TRIED: never fails without a mutant",
+                    r"tiny/other +killed by tiny", "FAIL: 1 of 2 mutants killed")
 
     def test_list(self):
         self.describe(mutant())

@@ -7,11 +7,21 @@
 
 #include "ubl/comm/communicator.hpp"
 #include "ubl/comm/hal/endpoint.hpp"
+#include "ubl/driver/device.hpp"
 
 namespace ubl::comm {
 namespace {
 
 constexpr uint64_t kIdleNs = 1000;  // between two looks at the bootstrap
+
+void put(Bootstrap::Blob& blob, uint64_t v) {
+  for (unsigned i = 0; i < 8; ++i) blob.push_back(static_cast<uint8_t>(v >> (8 * i)));
+}
+uint64_t get(const Bootstrap::Blob& blob, size_t at) {
+  uint64_t v = 0;
+  for (unsigned i = 0; i < 8 && at + i < blob.size(); ++i) v |= uint64_t{blob[at + i]} << (8 * i);
+  return v;
+}
 
 }  // namespace
 
@@ -26,6 +36,10 @@ Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
   if (config_.memory_bytes == 0) {
     config_.memory_base = 0;
     config_.memory_bytes = device.hbm_size();
+    if (config_.all_peers && !has_scratch() && config_.scratch_bytes > 0) {
+      config_.scratch_base = device.hbm_alloc(config_.scratch_bytes);
+      scratch_allocated_ = true;
+    }
   }
   hal::EndpointConfig ec;
   ec.stripes = config_.stripes;
@@ -38,13 +52,15 @@ Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
   endpoint_ = endpoint;
   fabric_ = std::move(owned);
 
-  // Everybody tells, for each rank it will talk to, {rank, connection data}.
+  // Everybody tells its scratch and, for each rank it will talk to, {rank, connection data}.
   std::vector<unsigned> peers = ring_peers(rank, size);
   if (config_.all_peers) {
     peers.resize(size);
     std::iota(peers.begin(), peers.end(), 0u);
   }
   Bootstrap::Blob mine;
+  put(mine, config_.scratch_base);
+  put(mine, config_.scratch_bytes);
   for (const unsigned p : peers) {
     for (unsigned i = 0; i < 4; ++i) mine.push_back(static_cast<uint8_t>(p >> (8 * i)));
     const std::vector<uint8_t> info = endpoint->prepare_peer(p).pack();
@@ -55,7 +71,7 @@ Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
 
   for (const unsigned p : peers) {
     bool found = false;
-    for (size_t at = 0; at < all[p].size() && !found;) {
+    for (size_t at = 16; at < all[p].size() && !found;) {
       if (all[p].size() - at < 4) break;
       uint32_t to = 0;
       for (unsigned i = 0; i < 4; ++i) to |= uint32_t{all[p][at + i]} << (8 * i);
@@ -70,6 +86,16 @@ Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
                       fmt::format("rank {} did not prepare a connection to rank {}", p, rank));
   }
   make_engine(peers);
+  if (has_scratch()) {
+    std::vector<uint64_t> bases;
+    for (unsigned r = 0; r < size; ++r) {
+      bases.push_back(get(all[r], 0));
+      if (bases.back() == CommConfig::kNoScratch || get(all[r], 8) != config_.scratch_bytes)
+        throw CommError(ErrorKind::kProtocol,
+                        fmt::format("ranks {} and {} have scratch of different sizes", rank, r));
+    }
+    engine_->set_scratch(std::move(bases));
+  }
   // Nobody sends before all are connected.
   bootstrap.all_gather(rank, {}, idle(bootstrap, "set-up"));
 }
@@ -91,7 +117,10 @@ void Communicator::finalize(Bootstrap& bootstrap) {
   if (endpoint_ == nullptr)
     throw CommError(ErrorKind::kInvalidArgument, "finalize of a communicator without a card");
   bootstrap.all_gather(rank_, {}, idle(bootstrap, "end"));
+  driver::Device& device = endpoint_->device();
   endpoint_->close();
+  if (scratch_allocated_) device.hbm_free(config_.scratch_base);
+  scratch_allocated_ = false;
   endpoint_ = nullptr;
   if (failure_.empty()) {
     failure_ = "it was finalized";

@@ -18,6 +18,15 @@ constexpr size_t kReportLines = 24;
 
 uint32_t immediate(uint16_t sequence, uint16_t tag) { return uint32_t{sequence} << 16 | tag; }
 
+/// Own memory to own memory.
+bool is_local(const Step& s) {
+  return s.kind == Step::Kind::kCopy || s.kind == Step::Kind::kReduce;
+}
+/// Tokens carry nothing.
+bool may_be_empty(const Step& s) {
+  return s.kind == Step::Kind::kSend || s.kind == Step::Kind::kReceive;
+}
+
 /// Payload bytes of the last packet of a message.
 uint64_t last_packet(uint64_t bytes, uint32_t mtu) {
   return bytes == 0 ? 0 : (bytes - 1) % mtu + 1;
@@ -87,11 +96,12 @@ void Engine::start(Schedule schedule) {
   uint64_t expected = 0;
   for (uint32_t i = 0; i < n; ++i) {
     const Step& s = schedule_.steps[i];
-    const unsigned peer = s.kind == Step::Kind::kCopy ? rank_ : s.peer;
+    const unsigned peer = is_local(s) ? rank_ : s.peer;
     if (peer >= ranks_ || !peers_[peer].connected)
       give_up(ErrorKind::kInternal,
               fmt::format("step {} needs rank {}, which is not connected", i, peer));
-    if (s.bytes == 0 || s.tag >= kMaxTags || (peer == rank_) != (s.kind == Step::Kind::kCopy))
+    if ((s.bytes == 0 && !may_be_empty(s)) || s.tag >= kMaxTags || (peer == rank_) != is_local(s) ||
+        (s.scratch && peer >= scratch_.size()))
       give_up(ErrorKind::kInternal, fmt::format("step {} is malformed", i));
     for (const uint32_t a : s.after) {
       if (a >= i) give_up(ErrorKind::kInternal, fmt::format("step {} waits for step {}", i, a));
@@ -112,12 +122,16 @@ void Engine::start(Schedule schedule) {
       expected += pieces.size();
     } else {
       p.sends.push_back(i);
-      p.needs_ready = s.kind != Step::Kind::kCopy;
+      p.needs_ready = !is_local(s);
     }
   }
   if (expected > receive_limit())
     give_up(ErrorKind::kInternal, fmt::format("{} expects {} immediates, {} are possible",
                                               schedule_.name, expected, receive_limit()));
+  for (const unsigned r : peer_ranks_) {
+    Peer& p = peers_[r];
+    if (!schedule_.pairwise || p.tell_ready || !p.sends.empty()) ++p.sequence;
+  }
   untold_ = 0;
   remaining_ = n;
   active_ = n != 0;
@@ -180,7 +194,7 @@ void Engine::arrived(const hal::Completion& c) {
     protocol_error(c.peer, c.stripe,
                    fmt::format("immediate {:#010x} arrived, none is expected", c.imm));
   const Expected& e = l.expected[l.next_expected];
-  const uint32_t want = immediate(sequence_, e.tag);
+  const uint32_t want = immediate(p.sequence, e.tag);
   if (c.imm != want)
     protocol_error(c.peer, c.stripe,
                    fmt::format("immediate {:#010x} arrived, expected {:#010x} ({})", c.imm, want,
@@ -216,17 +230,23 @@ void Engine::handshake(unsigned rank, Peer& p, uint32_t imm) {
   p.ready = p.ready_sequence;
 }
 
+uint64_t Engine::window_for(unsigned rank) const {
+  for (const auto& [peer, address] : schedule_.windows)
+    if (peer == rank) return address;
+  return schedule_.window;
+}
+
 bool Engine::tell(unsigned rank, Peer& p) {
-  const uint64_t address = schedule_.window;
+  const uint64_t address = window_for(rank);
   uint32_t words[kHandshakeWords];
   unsigned n = 0;
   if (p.told && *p.told == address) {
-    words[n++] = immediate(sequence_, kReadySame);
+    words[n++] = immediate(p.sequence, kReadySame);
   } else if (address % 4 == 0 && address >> 34 == 0) {
-    words[n++] = immediate(sequence_, kReady);
+    words[n++] = immediate(p.sequence, kReady);
     words[n++] = static_cast<uint32_t>(address / 4);
   } else {
-    words[n++] = immediate(sequence_, kReadyWide);
+    words[n++] = immediate(p.sequence, kReadyWide);
     words[n++] = static_cast<uint32_t>(address);
     words[n++] = static_cast<uint32_t>(address >> 32);
   }
@@ -252,14 +272,14 @@ bool Engine::issue(unsigned rank, Peer& p) {
   while (p.next_send < p.sends.size()) {
     const uint32_t index = p.sends[p.next_send];
     const Step& s = schedule_.steps[index];
-    const bool copy = s.kind == Step::Kind::kCopy;
-    if (!copy) {
+    const bool local = is_local(s);
+    if (!local) {
       if (!p.ready) break;
-      if (*p.ready != sequence_)
+      if (*p.ready != p.sequence)
         protocol_error(rank, 0,
                        fmt::format("ready for collective {}, this rank is at {}: the ranks call "
                                    "different collectives",
-                                   *p.ready, sequence_));
+                                   *p.ready, p.sequence));
     }
     if (!all_done(s.after)) break;
     if (p.pieces.empty()) p.pieces = cut(s.bytes, s.tag, limits_);
@@ -270,18 +290,22 @@ bool Engine::issue(unsigned rank, Peer& p) {
       hal::SendRequest r;
       r.peer = rank;
       r.stripe = piece.stripe;
-      r.op = s.kind == Step::Kind::kSendReduce ? hal::SendRequest::Op::kReduceAddF32
-                                               : hal::SendRequest::Op::kWrite;
-      r.laddr = s.local + piece.offset;
-      r.raddr = (copy ? 0 : p.window) + s.target + piece.offset;
-      r.bytes = static_cast<uint32_t>(piece.bytes);
-      r.with_imm = !copy;
-      r.imm = copy ? 0 : immediate(sequence_, s.tag);
+      r.op = s.kind == Step::Kind::kSendReduce || s.kind == Step::Kind::kReduce
+                 ? hal::SendRequest::Op::kReduceAddF32
+                 : hal::SendRequest::Op::kWrite;
+      if (piece.bytes > 0) {
+        const uint64_t base = local ? 0 : s.scratch ? scratch_[rank] : p.window;
+        r.laddr = s.local + piece.offset;
+        r.raddr = base + s.target + piece.offset;
+        r.bytes = static_cast<uint32_t>(piece.bytes);
+      }
+      r.with_imm = !local;
+      r.imm = local ? 0 : immediate(p.sequence, s.tag);
       r.notify = has_dependents_[index] || l.last_step == index;
       fabric_.post_send(r);
       l.pending.push_back({++l.posted, index});
       ++stats_.requests;
-      (copy ? stats_.bytes_copied : stats_.bytes_sent) += piece.bytes;
+      (local ? stats_.bytes_copied : stats_.bytes_sent) += piece.bytes;
       moved = true;
     }
     p.pieces.clear();
@@ -348,6 +372,7 @@ void Engine::run(Schedule schedule) {
 
 std::string Engine::step_name(const Step& s) const {
   const char* kind = s.kind == Step::Kind::kCopy         ? "copy"
+                     : s.kind == Step::Kind::kReduce     ? "local reduce"
                      : s.kind == Step::Kind::kSend       ? "write"
                      : s.kind == Step::Kind::kSendReduce ? "reduce"
                                                          : "receive";
@@ -385,7 +410,7 @@ std::string Engine::waiting() const {
       line(fmt::format(
           "rank {} to open its window: immediate {:#06x}{{fffd..ffff}} on stripe 0 "
           "({}), before {}",
-          r, sequence_, fabric_.describe(r, 0), step_name(schedule_.steps[p.sends[p.next_send]])));
+          r, p.sequence, fabric_.describe(r, 0), step_name(schedule_.steps[p.sends[p.next_send]])));
     else if (to_send && all_done(schedule_.steps[p.sends[p.next_send]].after))
       line(fmt::format("space in the send ring to rank {}, before {}", r,
                        step_name(schedule_.steps[p.sends[p.next_send]])));
@@ -394,7 +419,7 @@ std::string Engine::waiting() const {
       if (l.next_expected < l.expected.size()) {
         const Expected& e = l.expected[l.next_expected];
         line(fmt::format("rank {}, stripe {} ({}): immediate {:#010x}, {}", r, s,
-                         fabric_.describe(r, s), immediate(sequence_, e.tag),
+                         fabric_.describe(r, s), immediate(p.sequence, e.tag),
                          step_name(schedule_.steps[e.step])));
       }
       if (!l.pending.empty())

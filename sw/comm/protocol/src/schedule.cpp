@@ -17,19 +17,19 @@ constexpr uint64_t kMaxPart = uint64_t{1} << 30;  // a request carries at most 2
 
 uint64_t div_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-/// Offset of part `part` of `parts` in `bytes`: even, at multiples of 64 bytes.
+}  // namespace
+
 uint64_t part_begin(uint64_t bytes, unsigned parts, unsigned part) {
   const uint64_t units = div_up(bytes, kUnit);
   return std::min(bytes, chunk_begin(units, parts, part) * kUnit);
 }
-
-}  // namespace
 
 uint64_t chunk_begin(uint64_t count, unsigned n, unsigned chunk) {
   return chunk * (count / n) + std::min<uint64_t>(chunk, count % n);
 }
 
 std::vector<Piece> cut(uint64_t bytes, uint16_t tag, const Limits& limits) {
+  if (bytes == 0) return {{tag % limits.stripes, 0, 0}};
   const uint64_t fit = std::max<uint64_t>(1, bytes / std::max<uint64_t>(1, limits.min_piece));
   const uint64_t units = div_up(bytes, kUnit);
   const auto k = static_cast<unsigned>(std::min<uint64_t>({limits.stripes, fit, units}));

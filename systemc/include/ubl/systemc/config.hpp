@@ -28,8 +28,14 @@ struct Timing {
   uint32_t link_ns = 150;           ///< cable, serdes and FEC, one way
   uint32_t switch_ns = 250;         ///< switch cut-through, of which the RTL pipeline is a part
   uint32_t switch_rtl_cycles = 4;   ///< cycles the switch RTL itself takes, input to output
-  uint32_t hbm_read_ns = 100;       ///< HBM read, request to first beat
-  uint32_t hbm_write_ns = 40;       ///< HBM write, last beat to response
+  // HBM3-like: open row 75 ns from request to data through controller, PHY and on-chip network;
+  // tRP + tRCD 28 ns. Banks refresh one by one (tREFI 3.9 us / 16 banks = 244 ns); what that and
+  // bus turnarounds take from a channel is 24 ns each time, so 90 % is reachable.
+  uint32_t hbm_read_ns = 75;            ///< read of an open row, request to first beat
+  uint32_t hbm_write_ns = 40;           ///< write to an open row, beat to response
+  uint32_t hbm_row_miss_ns = 28;        ///< in addition when another row is open
+  uint32_t hbm_refresh_ns = 24;         ///< a refreshing channel is away for so long; 0: never
+  uint32_t hbm_refresh_every_ns = 244;  ///< interval of that
 
   /// What of the switch latency lies outside its RTL (serdes, FEC), half before and half behind it.
   /// So a credit loop holds half of it, and buffers need not be larger on one side.

@@ -25,6 +25,15 @@ class Endpoint;
 
 namespace ubl::comm {
 
+/// How sums are formed. All give the same bits.
+enum class Algorithm {
+  kAuto,     ///< by size and number of ranks, see Communicator::direct_pays
+  kRing,     ///< all_reduce along the ring (the others are always direct)
+  kDirect,   ///< straight to the owners of blocks, kSlots or kChained by size
+  kSlots,    ///< protocol::Direct::kSlots where the scratch has room, else kChained
+  kChained,  ///< protocol::Direct::kChained
+};
+
 struct CommConfig {
   // Connections.
   unsigned stripes = 0;       ///< queue pairs per peer; 0: one per plane of the card
@@ -34,10 +43,17 @@ struct CommConfig {
   uint64_t memory_base = 0;   ///< card memory that collectives may use;
   uint64_t memory_bytes = 0;  ///< 0: all of the HBM
   bool all_peers = false;     ///< connect to every rank, not only to the neighbours of the ring
+  /// Memory for sums on their way, at least 64 KiB for reduce(). Without a base it is allocated on
+  /// the device if there are all_peers and the collectives may use all of the HBM; given, it must
+  /// lie in the memory above. The size must be the same on all ranks, over a fabric the base, too.
+  uint64_t scratch_base = kNoScratch;
+  uint64_t scratch_bytes = 4 << 20;
+  static constexpr uint64_t kNoScratch = UINT64_MAX;
   // Schedules; must be the same on all ranks.
   uint64_t min_piece = 512;
   uint64_t part_bytes = 256 << 10;
   unsigned max_parts = 4;
+  Algorithm algorithm = Algorithm::kAuto;
   // Waiting.
   uint64_t timeout_ns = 20'000'000;
   uint64_t error_check_ns = 2'000'000;
@@ -72,6 +88,15 @@ class Communicator {
   /// after anything but kInvalidArgument and kNotSupported the communicator is unusable.
   void all_reduce(uint64_t send, uint64_t recv, uint64_t count, DataType type = DataType::kFloat32,
                   RedOp op = RedOp::kSum);
+  /// recv[i] on rank r = sum over all ranks of send[r * count + i], order as in
+  /// protocol::reduce_scatter. In place: recv == send + r * count elements; out of place, `send`
+  /// stays as it is. Needs CommConfig::all_peers.
+  void reduce_scatter(uint64_t send, uint64_t recv, uint64_t count,
+                      DataType type = DataType::kFloat32, RedOp op = RedOp::kSum);
+  /// recv[i] on the root = sum over all ranks of send[i], the same bits as all_reduce. In place at
+  /// the root: send == recv; elsewhere `recv` is not used and `send` stays as it is. Needs
+  /// CommConfig::all_peers and scratch.
+  void reduce(uint64_t send, uint64_t recv, uint64_t count, DataType type, RedOp op, unsigned root);
 
   // Collectives that only move elements, of any type. `count` is per rank (all_to_all: per pair),
   // as in NCCL; in place as NCCL has it. All but broadcast need CommConfig::all_peers
@@ -81,6 +106,13 @@ class Communicator {
   void gather(uint64_t send, uint64_t recv, uint64_t count, DataType type, unsigned root);
   void scatter(uint64_t send, uint64_t recv, uint64_t count, DataType type, unsigned root);
   void broadcast(uint64_t send, uint64_t recv, uint64_t count, DataType type, unsigned root);
+
+  /// A group of Send and Recv, as protocol::send_recv has it: only ranks that exchange something
+  /// need to call it. Receive buffers must not overlap anything else in the group.
+  void send_recv(const std::vector<protocol::Message>& group);
+
+  /// Whether kAuto takes the direct algorithm for `bytes` of an all_reduce over `size` ranks.
+  static bool direct_pays(unsigned size, unsigned stripes, uint64_t bytes);
 
   /// Waits until all ranks call it, then gives queue pairs, completion queue and registration back
   /// to the device. Without it they stay until the Device ends, which must not happen while a peer
@@ -101,7 +133,14 @@ class Communicator {
                    uint64_t recv_bytes, uint64_t in_place_send) const;
   void check_buffer(const char* what, uint64_t addr, uint64_t bytes, uint64_t align = 4) const;
   void check_config() const;
+  /// Bytes of `count` elements; only sums of f32.
+  uint64_t summed_bytes(const char* what, uint64_t count, DataType type, RedOp op) const;
+  void need_mesh(const char* what) const;
+  bool has_scratch() const { return config_.scratch_base != CommConfig::kNoScratch; }
+  protocol::Scratch scratch() const;
+  protocol::Direct direct_way(uint64_t block, bool own) const;
   void run(protocol::Schedule schedule, uint64_t bytes);
+  void run(std::vector<protocol::Schedule> schedules, uint64_t bytes);
   void make_engine(std::vector<unsigned> peers);
   Bootstrap::Idle idle(Bootstrap& bootstrap, const char* what);
 
@@ -110,6 +149,7 @@ class Communicator {
   CommConfig config_;
   std::unique_ptr<hal::Fabric> fabric_;
   hal::Endpoint* endpoint_ = nullptr;  // fabric_, if it is one
+  bool scratch_allocated_ = false;     // on endpoint_'s device
   std::unique_ptr<protocol::Engine> engine_;
   protocol::Limits limits_;
   CommStats stats_;

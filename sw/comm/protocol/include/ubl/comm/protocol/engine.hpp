@@ -8,7 +8,9 @@
 //   {sequence number, ready_wide}, then the address' low and high word, or
 //   {sequence number, ready_same}: the address told last time.
 // Data of a step carries {sequence number, tag of the step} on the last request of every stripe.
-// An immediate is sequence number << 16 | tag. Every immediate is checked on arrival.
+// An immediate is sequence number << 16 | tag. Every immediate is checked on arrival. The sequence
+// number of a pair of ranks counts the schedules both took part in: all but the pairwise ones of
+// others.
 //
 // Receives. Before the handshake, a rank has posted as many receives on a lane as the schedule
 // expects, and on stripe 0 twice the words of a handshake more: a peer is at most one collective
@@ -36,7 +38,7 @@ struct EngineStats {
   uint64_t schedules = 0;
   uint64_t requests = 0;         ///< sends posted, handshakes included
   uint64_t bytes_sent = 0;       ///< to other ranks
-  uint64_t bytes_copied = 0;     ///< loopback
+  uint64_t bytes_copied = 0;     ///< loopback, reductions included
   uint64_t handshake_words = 0;  ///< sent
   uint64_t completions = 0;      ///< polled
 };
@@ -47,6 +49,9 @@ class Engine {
   /// cut over stripes and must be the same on all ranks.
   Engine(hal::Fabric& fabric, unsigned rank, unsigned ranks, std::vector<unsigned> peers,
          const Limits& limits, const EngineConfig& config = {});
+
+  /// Base addresses of the scratch memories, by rank; without it no step may name one.
+  void set_scratch(std::vector<uint64_t> bases) { scratch_ = std::move(bases); }
 
   /// Posts the standing receives. Must happen on all ranks before the first start() on any.
   void open();
@@ -63,7 +68,7 @@ class Engine {
   /// What the current schedule waits for, one line each; empty when done.
   std::string waiting() const;
 
-  uint16_t sequence() const { return sequence_; }
+  uint16_t sequence() const { return sequence_; }  ///< schedules started
   const EngineStats& stats() const { return stats_; }
   /// Receives a schedule may expect (Limits::receives).
   uint32_t receive_limit() const;
@@ -89,6 +94,7 @@ class Engine {
   };
   struct Peer {
     bool connected = false;
+    uint16_t sequence = 0;  // of schedules with this peer
     std::vector<Lane> lanes;
     // sending to the peer
     std::vector<uint32_t> sends;
@@ -113,6 +119,7 @@ class Engine {
   void complete_piece(uint32_t step);
   bool issue(unsigned rank, Peer& p);
   bool tell(unsigned rank, Peer& p);
+  uint64_t window_for(unsigned rank) const;
   bool all_done(const std::vector<uint32_t>& steps) const;
   std::string step_name(const Step& s) const;
   [[noreturn]] void protocol_error(unsigned rank, unsigned stripe, const std::string& why) const;
@@ -131,6 +138,7 @@ class Engine {
   size_t remaining_ = 0;  // steps
   size_t untold_ = 0;     // peers still to be told that the window is open
   uint16_t sequence_ = 0;
+  std::vector<uint64_t> scratch_;  // by rank
   Limits limits_;
   EngineStats stats_;
 };
