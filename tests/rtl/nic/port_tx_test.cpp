@@ -227,6 +227,54 @@ TEST(NicPortTx, StrictPriority) {
   EXPECT_LE(position(kReq), before + 14 + 1);
 }
 
+// All three channels can start at the same frame boundary: the order is exact.
+TEST(NicPortTx, AcknowledgementsBeforeRequests) {
+  auto r = rng(16);
+  Sender s(BenchConfig{}, 16);
+  for (int i = 0; i < 8; ++i) s.send(random_txd(r, kWrite, kBulk, 4096));
+  while (s.order.size() < 2) {
+    s.cycle();
+    ASSERT_LT(s.bench.now, 1000u);
+  }
+  for (int i = 0; i < 8; ++i) s.cycle();  // well inside the third frame
+  for (int i = 0; i < 6; ++i) s.send(random_txd(r, kWrite, kReq, 0));  // nothing to read first
+  for (int i = 0; i < 6; ++i) s.send(random_txd(r, kAck, kRsp, 0));
+  s.run();
+  ASSERT_FALSE(HasFatalFailure());
+  std::vector<uint8_t> want(3, kBulk);
+  want.insert(want.end(), 6, kRsp);
+  want.insert(want.end(), 6, kReq);
+  want.insert(want.end(), 5, kBulk);
+  EXPECT_EQ(s.order, want);
+}
+
+// The words of the IPv4 header add up to 1FFFF: adding the carry makes another one.
+TEST(NicPortTx, IpChecksumCarriesTwice) {
+  for (unsigned node : {0x3000u, 0x8001u, 0xffffu}) {
+    auto r = rng(17);
+    BenchConfig c;
+    c.node = static_cast<uint16_t>(node);
+    c.plane = r() & 7;
+    Sender s(c, 17);
+    for (uint8_t op : {kAck, kWrite, kReduceImm}) {
+      spec::Txd d = random_txd(r, op, op == kAck ? kRsp : kBulk, op == kAck ? 0 : 64);
+      d.dst_node = 0;
+      const Bytes f = build_frame(d, c.node, c.plane, Bytes(d.len));
+      uint32_t base = 0;
+      for (size_t i = 14; i < 34; i += 2) {
+        if (i != 24) base += static_cast<uint32_t>(f[i] << 8 | f[i + 1]);
+      }
+      for (uint32_t sum : {0x1fffdu, 0x1fffeu, 0x1ffffu, 0x20000u}) {
+        ASSERT_LE(sum - base, 0xffffu) << "no such node";
+        d.dst_node = static_cast<uint16_t>(sum - base);
+        s.send(d);
+      }
+    }
+    s.run();
+    ASSERT_FALSE(HasFatalFailure()) << "node " << node;
+  }
+}
+
 TEST(NicPortTx, ChannelWithoutCreditsBlocksNobody) {
   auto r = rng(9);
   BenchConfig c;

