@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pingpong: two ranks straight on the driver, without a communication library.
+// pingpong and read: two ranks straight on the driver, without a communication library.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,6 +52,7 @@ class Endpoint {
 
   driver::Device& device() { return dev_; }
   uint64_t addr() const { return addr_; }
+  size_t stripes() const { return qps_.size(); }
 
   /// Sends [from, from+len) of the own buffer to `to` in the peer's.
   void write_imm(unsigned stripe, uint64_t from, uint64_t to, uint32_t len, uint32_t imm,
@@ -63,13 +64,21 @@ class Endpoint {
     w.length = len;
     w.laddr = addr_ + from;
     w.raddr = peer_.addr + to;
-    w.lkey = mr_.key;
-    w.rkey = peer_.rkey;
     w.imm = imm;
     w.wr_id = imm;
-    signalled_ += w.signalled;
-    qps_[stripe]->post(w);
-    qps_[stripe]->ring();
+    post(stripe, w);
+  }
+  /// Brings [from, from+len) of the peer's buffer to `to` in the own one.
+  void read(unsigned stripe, uint64_t from, uint64_t to, uint32_t len, uint64_t wr_id) {
+    spec::Wqe w;
+    w.opcode = static_cast<uint8_t>(spec::WqeOp::kRead);
+    w.signalled = 1;
+    w.vc = static_cast<uint8_t>(spec::Vc::kReq);
+    w.length = len;
+    w.laddr = addr_ + to;
+    w.raddr = peer_.addr + from;
+    w.wr_id = wr_id;
+    post(stripe, w);
   }
   /// Waits until every signalled send is complete.
   void drain_sends() {
@@ -99,6 +108,13 @@ class Endpoint {
 
  private:
   static constexpr uint64_t kPatienceNs = 10'000'000;
+  void post(unsigned stripe, spec::Wqe w) {
+    w.lkey = mr_.key;
+    w.rkey = peer_.rkey;
+    signalled_ += w.signalled;
+    qps_[stripe]->post(w);
+    qps_[stripe]->ring();
+  }
   comm::CommError error(const spec::Cqe& c) {
     auto text = fmt::format("rank {}: QP {} PSN {}: {}", rank_, c.qpn, c.psn,
                             spec::to_string(static_cast<spec::CqeStatus>(c.status)));
@@ -206,6 +222,52 @@ int run_pingpong(const Options& o) {
           "latency of {} bytes, user call to user call: min {:.0f} ns, p50 {:.0f} ns, p99 "
           "{:.0f} ns, max {:.0f} ns\n",
           opt.bytes, ns(0), ns(rtt.size() / 2), ns(rtt.size() * 99 / 100), ns(rtt.size() - 1));
+  }
+  conclude(s, r);
+  return finish(opt, s, r);
+}
+
+int run_read(const Options& o) {
+  only_defaults(o);
+  Options opt = o;
+  if (opt.cards != 2) throw UsageError("read needs --cards 2");
+  if (opt.bytes == 0 || opt.bytes > (uint64_t{1} << 30))
+    throw UsageError(fmt::format("--bytes {}: read takes 1 byte to 1 GiB", opt.bytes));
+  Session s(opt);
+  Board<PeerInfo> board(2);
+  Board<bool> ready(2), done(2);
+  std::vector<std::vector<uint8_t>> data = {random_bytes(opt.seed, 0, opt.bytes),
+                                            random_bytes(opt.seed, 1, opt.bytes)};
+  std::vector<uint64_t> addr(2);
+  std::vector<Cycle> took(2);
+  // Buffer: own data, then the peer's.
+  const uint64_t half = (opt.bytes + 63) / 64 * 64;
+  s.run([&](unsigned rank) {
+    Endpoint ep(s, rank, board, 2 * half);
+    addr[rank] = ep.addr();
+    std::memcpy(s.platform().card(rank).hbm().data() + ep.addr(), data[rank].data(), opt.bytes);
+    const auto n = static_cast<unsigned>(ep.stripes());
+    ready.exchange(rank, true);
+    const Cycle t0 = s.now();
+    // Cut on 64-byte boundaries, the last stripe takes the rest.
+    const uint64_t piece = (opt.bytes / n + 63) / 64 * 64;
+    for (unsigned p = 0; p < n; ++p) {
+      const uint64_t from = std::min<uint64_t>(uint64_t{p} * piece, opt.bytes);
+      const uint64_t to = p + 1 == n ? opt.bytes : std::min<uint64_t>(from + piece, opt.bytes);
+      ep.read(p, from, half + from, static_cast<uint32_t>(to - from), p);
+    }
+    ep.drain_sends();
+    took[rank] = s.now() - t0;
+    done.exchange(rank, true);
+  });
+  Result r;
+  if (s.ok()) {
+    flip_results(s, opt, {addr[0] + half, addr[1] + half}, opt.bytes);
+    for (unsigned rank = 0; rank < 2; ++rank)
+      compare(s, rank, addr[rank] + half, data[1 - rank].data(), opt.bytes, r);
+    r.op_cycles = std::max(took[0], took[1]);
+    r.algbw_GBps = r.busbw_GBps =
+        static_cast<double>(opt.bytes) / systemc::ns_from_cycles(r.op_cycles);
   }
   conclude(s, r);
   return finish(opt, s, r);

@@ -23,6 +23,7 @@ const std::vector<Workload>& workloads() {
       {"reducescatter", "sum over all cards, a block to each", run_reducescatter},
       {"pingpong", "latency of small messages between two cards", run_pingpong},
       {"sendrecv", "every card sends to the next and receives from the one before", run_sendrecv},
+      {"read", "two cards read from each other at once", run_read},
       {"train", "data-parallel training of a small network, gradients over the wire", run_train},
   };
   return all;

@@ -279,6 +279,8 @@ Mr Device::register_mr(uint64_t base, uint64_t length, MrRights rights, uint8_t 
     ctx.local_read = rights.local_read;
     ctx.remote_write = rights.remote_write;
     ctx.remote_reduce = rights.remote_reduce;
+    ctx.local_write = rights.local_write;
+    ctx.remote_read = rights.remote_read;
     // Another key than last time: an rkey from then is refused.
     ctx.key = ++impl_->mr_key[index];
     ctx.pd = pd;

@@ -156,8 +156,8 @@ module nic_core #(
     .stat_idx_o(stat_idx), .stat_i(stat),
     .log_valid_i({log_req_v, log_rsp_v, log_fch_v | log_db_v, log_rd_v, log_ovf_v, log_wr_v}),
     .log_i({log_req, log_rsp, log_fch_v ? log_fch : log_db, log_rd, log_ovf, log_wr}),
-    .tx_pkt_i(s_tx_valid), .tx_pkt_plane_i(s_tx_plane), .tx_pkt_len_i(s_tx.len),
-    .tx_ack_i(r_tx_valid), .tx_ack_plane_i(r_tx_plane),
+    .tx_pkt_i(s_tx_valid), .tx_pkt_plane_i(s_tx_plane), .tx_pkt_len_i(s_tx_len),
+    .tx_ack_i(r_tx_valid), .tx_ack_plane_i(r_tx_plane), .tx_ack_len_i(r_tx.len),
     .rx_pkt_i(cnt_rx_pkt), .rx_bad_i(cnt_rx_bad), .rx_pkt_ce_i(cnt_rx_ce),
     .rx_pkt_plane_i(rx_plane),
     .rx_ack_i(cnt_rx_ack), .rx_ack_ce_i(cnt_rx_ack_ce), .rx_ack_plane_i(rx_ack_plane),
@@ -213,6 +213,8 @@ module nic_core #(
       mr_new.local_read      = obj_mr.local_read;
       mr_new.remote_write    = obj_mr.remote_write;
       mr_new.remote_reduce   = obj_mr.remote_reduce;
+      mr_new.local_write     = obj_mr.local_write;
+      mr_new.remote_read     = obj_mr.remote_read;
       mr_new.key             = obj_mr.key;
       mr_new.pd              = obj_mr.pd;
       mr_new.base            = obj_mr.base;
@@ -256,8 +258,10 @@ module nic_core #(
 
   // ---------------------------------------------------------------------------------------------
   // Received headers, placements and failed reads: two entries each, per plane
-  logic [Planes-1:0] rxh_v, rxh_isack, rxh_pop, rxh_in_ready, ack_pop, req_pop;
-  logic [Planes-1:0] rxd_v, rxd_pop, rxd_in_ready, txc_v, txc_pop, txc_in_ready;
+  // Acknowledgements and READ responses, with what became of both, belong to the requester.
+  logic [Planes-1:0] rxh_v, rxh_isack, rxh_isrrs, rxh_pop, rxh_in_ready, ack_pop, req_pop;
+  logic [Planes-1:0] rxd_v, rxd_rsp, rxd_pop, rxd_in_ready, txc_v, txc_rsp, txc_pop, txc_in_ready;
+  logic [Planes-1:0] s_rxd_pop, r_rxd_pop, s_txc_pop, r_txc_pop;
   logic [Planes*ubl_pkg::RxhBits-1:0] rxh_d;
   logic [Planes*ubl_pkg::RxdBits-1:0] rxd_d;
   logic [Planes*ubl_pkg::TxcBits-1:0] txc_d;
@@ -265,7 +269,8 @@ module nic_core #(
 
   for (genvar p = 0; p < Planes; p++) begin : gen_in
     ubl_pkg::rxh_t head;
-    ubl_pkg::txc_t txc;
+    ubl_pkg::txc_t txc, txc_head;
+    ubl_pkg::rxd_t rxd_head;
     logic unused_head;
     ubl_fifo #(.Width(ubl_pkg::RxhBits), .Depth(2)) u_rxh (
       .clk_i, .rst_ni,
@@ -291,19 +296,27 @@ module nic_core #(
     );
     assign head         = ubl_pkg::rxh_t'(rxh_d[p*ubl_pkg::RxhBits +: ubl_pkg::RxhBits]);
     assign rxh_isack[p] = (head.err == 8'd0) & (head.opcode == ubl_pkg::PktOpAck);
-    assign unused_head  = ^{head, txc};
+    assign rxh_isrrs[p] = (head.err == 8'd0) & (head.opcode == ubl_pkg::PktOpReadResponse);
+    assign rxd_head     = ubl_pkg::rxd_t'(rxd_d[p*ubl_pkg::RxdBits +: ubl_pkg::RxdBits]);
+    assign rxd_rsp[p]   = rxd_head.rsp;
+    assign txc_head     = ubl_pkg::txc_t'(txc_d[p*ubl_pkg::TxcBits +: ubl_pkg::TxcBits]);
+    assign txc_rsp[p]   = txc_head.rsp;
+    assign unused_head  = ^{head, txc, rxd_head, txc_head};
   end
   assign rxh_ready_o = rxh_in_ready & {Planes{~clearing}};
   assign rxd_ready_o = rxd_in_ready & {Planes{~clearing}};
   assign txc_ready_o = txc_in_ready & {Planes{~clearing}};
   assign rxh_pop     = ack_pop | req_pop;
+  assign rxd_pop     = s_rxd_pop | r_rxd_pop;
+  assign txc_pop     = s_txc_pop | r_txc_pop;
 
   // ---------------------------------------------------------------------------------------------
   // Descriptor credits
   logic [CredW-1:0] cred_q [Planes*3];
   logic [CredW-1:0] cred_d [Planes*3];
   logic [Planes*3-1:0] cred_nz_q, cred_use;
-  logic [Planes-1:0] cred_rsp;
+  logic [Planes-1:0] cred_rsp, cred_bulk, bulk_turn;
+  logic [Planes-1:0] bulk_last_q;  // the last descriptor of VC bulk was a READ response
   logic cred_act;
 
   assign cred_act = (|txd_credit_i) | s_tx_valid | r_tx_valid;
@@ -315,9 +328,23 @@ module nic_core #(
                           (r_tx_valid & (r_tx_plane == 3'(p)) & (r_tx.vc == 2'(v)));
       end
       cred_rsp[p] = cred_nz_q[3*p + 32'(ubl_pkg::VcRsp)];
+      // Requests and READ responses take turns on VC bulk.
+      cred_bulk[p] = cred_nz_q[3*p + 32'(ubl_pkg::VcBulk)] & ~(bulk_last_q[p] & bulk_turn[p]);
     end
     for (int unsigned i = 0; i < Planes*3; i++) begin
       cred_d[i] = cred_q[i] + CredW'(txd_credit_i[i]) - CredW'(cred_use[i]);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      bulk_last_q <= '0;
+    end else begin
+      for (int unsigned p = 0; p < Planes; p++) begin
+        if (cred_use[3*p + 32'(ubl_pkg::VcBulk)]) begin
+          bulk_last_q[p] <= r_tx_valid & (r_tx_plane == 3'(p));
+        end
+      end
     end
   end
 
@@ -361,9 +388,10 @@ module nic_core #(
   nic_core_pkg::cpl_t s_cqe, s_cqe_q, r_cqe, r_cqe_q;
   logic note_v, note_ready;
   nic_core_pkg::note_t note;
-  logic rxv_set;
-  logic [2:0] rxv_plane;
-  ubl_pkg::rxv_t rxv;
+  logic s_rxv_set, r_rxv_set;
+  logic [2:0] s_rxv_plane, r_rxv_plane;
+  ubl_pkg::rxv_t s_rxv, r_rxv;
+  logic [12:0] s_tx_len;
   logic [Planes-1:0] rxv_valid_q;
   logic cpl_req_v, cpl_req_ready, dma_issued, dma_wr_rsp, cq_db_v;
   ubl_pkg::dma_req_t cpl_req;
@@ -412,10 +440,13 @@ module nic_core #(
     .cons_valid_o(cons_valid), .cons_qpn_o(cons_qpn), .cons_ready_i(cons_ready),
     .err_valid_i({fch_err_v, cpl_err_v, rsp_err_q_v}), .err_rsp_i(rsp_err_q),
     .err_cpl_i(cpl_err), .err_fch_i(fch_err), .err_ready_o(err_ready),
-    .ack_valid_i(rxh_v & rxh_isack), .ack_data_i(rxh_d), .ack_ready_o(ack_pop),
-    .txc_valid_i(txc_v), .txc_data_i(txc_d), .txc_ready_o(txc_pop),
+    .ack_valid_i(rxh_v & (rxh_isack | (rxh_isrrs & ~rxv_valid_q))), .ack_data_i(rxh_d),
+    .ack_ready_o(ack_pop),
+    .rxd_valid_i(rxd_v & rxd_rsp), .rxd_data_i(rxd_d), .rxd_ready_o(s_rxd_pop),
+    .rxv_valid_o(s_rxv_set), .rxv_plane_o(s_rxv_plane), .rxv_o(s_rxv),
+    .txc_valid_i(txc_v & ~txc_rsp), .txc_data_i(txc_d), .txc_ready_o(s_txc_pop),
     .cred_i(cred_nz_q), .rtx_valid_i(r_tx_plan), .rtx_plane_i(r_tx_plane),
-    .tx_valid_o(s_tx_valid), .tx_plane_o(s_tx_plane), .tx_o(s_tx),
+    .tx_valid_o(s_tx_valid), .tx_plane_o(s_tx_plane), .tx_o(s_tx), .bulk_wait_o(bulk_turn),
     .cqe_valid_o(s_cqe_v), .cqe_o(s_cqe), .cqe_ready_i(s_cqe_room),
     .log_valid_o(log_req_v), .log_o(log_req),
     .cnt_ack_o(cnt_rx_ack), .cnt_ce_o(cnt_rx_ack_ce), .cnt_plane_o(rx_ack_plane),
@@ -430,10 +461,11 @@ module nic_core #(
     .init_psn_i(obj_qp.rq_psn), .enable_i(enable),
     .db_valid_i(db_recv_ok), .db_qpn_i(db_q.index), .db_total_i(db_q.value),
     .cfg_idx_o(rsp_q), .cfg_i(qcfg_rsp), .state_i(rsp_state), .mr_idx_o(rsp_mr), .mr_i(mr_rsp),
-    .rxh_valid_i(rxh_v & ~rxh_isack), .rxh_data_i(rxh_d), .rxh_ready_o(req_pop),
-    .rxd_valid_i(rxd_v), .rxd_data_i(rxd_d), .rxd_ready_o(rxd_pop),
-    .rxv_free_i(~rxv_valid_q), .rxv_valid_o(rxv_set), .rxv_plane_o(rxv_plane), .rxv_o(rxv),
-    .cred_i(cred_rsp), .tx_plan_o(r_tx_plan), .tx_plane_o(r_tx_plane), .tx_valid_o(r_tx_valid),
+    .rxh_valid_i(rxh_v & ~rxh_isack & ~rxh_isrrs), .rxh_data_i(rxh_d), .rxh_ready_o(req_pop),
+    .rxd_valid_i(rxd_v & ~rxd_rsp), .rxd_data_i(rxd_d), .rxd_ready_o(r_rxd_pop),
+    .txc_valid_i(txc_v & txc_rsp), .txc_data_i(txc_d), .txc_ready_o(r_txc_pop),
+    .rxv_free_i(~rxv_valid_q), .rxv_valid_o(r_rxv_set), .rxv_plane_o(r_rxv_plane), .rxv_o(r_rxv),
+    .cred_i(cred_rsp), .cred_bulk_i(cred_bulk), .tx_plan_o(r_tx_plan), .tx_plane_o(r_tx_plane), .tx_valid_o(r_tx_valid),
     .tx_o(r_tx),
     .cqe_valid_o(r_cqe_v), .cqe_o(r_cqe), .cqe_ready_i(r_cqe_room),
     .note_valid_i(note_v), .note_i(note), .note_ready_o(note_ready),
@@ -462,6 +494,9 @@ module nic_core #(
     .out_valid_o(r_cqe_qv), .out_data_o(r_cqe_q), .out_ready_i(r_cqe_pop),
     .count_o(unused_r_level)
   );
+
+  // A READ request names a length, but carries nothing.
+  assign s_tx_len = (s_tx.opcode == ubl_pkg::PktOpReadRequest) ? 13'd0 : s_tx.len;
 
   assign cq_db_v = db_cq & ~log_db_v;
 
@@ -495,32 +530,36 @@ module nic_core #(
   // Output registers: descriptors, verdicts, DMA
   for (genvar p = 0; p < Planes; p++) begin : gen_out
     logic txd_valid_q, rxv_free;
-    logic s_here, r_here;
+    logic s_here, r_here, s_rxv_here, r_rxv_here;
     logic [ubl_pkg::TxdBits-1:0] txd_q;
     logic [ubl_pkg::RxvBits-1:0] rxv_q;
     assign s_here   = s_tx_valid & (s_tx_plane == 3'(p));
     assign r_here   = r_tx_valid & (r_tx_plane == 3'(p));
     assign rxv_free = rxv_valid_q[p] & rxv_ready_i[p];
+    assign s_rxv_here = s_rxv_set & (s_rxv_plane == 3'(p));
+    assign r_rxv_here = r_rxv_set & (r_rxv_plane == 3'(p));
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
         txd_valid_q    <= 1'b0;
         rxv_valid_q[p] <= 1'b0;
       end else begin
         txd_valid_q <= s_here | r_here;
-        if (rxv_set && rxv_plane == 3'(p)) rxv_valid_q[p] <= 1'b1;
+        if (s_rxv_here || r_rxv_here) rxv_valid_q[p] <= 1'b1;
         else if (rxv_free) rxv_valid_q[p] <= 1'b0;
       end
     end
     always_ff @(posedge clk_i) begin
       if (r_here) txd_q <= r_tx;
       else if (s_here) txd_q <= s_tx;
-      if (rxv_set && rxv_plane == 3'(p)) rxv_q <= rxv;
+      if (r_rxv_here) rxv_q <= r_rxv;
+      else if (s_rxv_here) rxv_q <= s_rxv;
     end
     assign txd_valid_o[p] = txd_valid_q;
     assign txd_o[p*ubl_pkg::TxdBits +: ubl_pkg::TxdBits] = txd_q;
     assign rxv_valid_o[p] = rxv_valid_q[p];
     assign rxv_o[p*ubl_pkg::RxvBits +: ubl_pkg::RxvBits] = rxv_q;
     `UBL_ASSERT(one_descriptor, !(s_here && r_here))
+    `UBL_ASSERT(one_verdict, !(s_rxv_here && r_rxv_here))
   end
 
   logic dma_valid_q, dma_turn_q, dma_load, dma_sel_rd;

@@ -23,7 +23,7 @@ package nic_core_pkg;
 
   // Widths of the records below, in bits (yosys cannot ask for the size of a package's type).
   localparam int unsigned QcfgBits = 166;
-  localparam int unsigned MrBits = 148;
+  localparam int unsigned MrBits = 150;
   localparam int unsigned CqcfgBits = 86;
   localparam int unsigned WentBits = 342;
   localparam int unsigned CplBits = 225;
@@ -51,6 +51,8 @@ package nic_core_pkg;
     logic local_read;
     logic remote_write;
     logic remote_reduce;
+    logic local_write;
+    logic remote_read;
     logic [7:0] key;
     logic [7:0] pd;
     logic [63:0] base;

@@ -79,6 +79,8 @@ module nic_csr #(
   input  logic        tx_ack_i,
   /// Its plane.
   input  logic [2:0]  tx_ack_plane_i,
+  /// Payload of the response.
+  input  logic [12:0] tx_ack_len_i,
   /// A good request frame is taken.
   input  logic        rx_pkt_i,
   /// A frame with an error is taken.
@@ -397,7 +399,11 @@ module nic_csr #(
         tx_pkt_q[tx_pkt_plane_i]   <= tx_pkt_q[tx_pkt_plane_i] + 32'd1;
         tx_bytes_q[tx_pkt_plane_i] <= tx_bytes_q[tx_pkt_plane_i] + 64'(tx_pkt_len_i);
       end
-      if (tx_ack_i) tx_ack_q[tx_ack_plane_i] <= tx_ack_q[tx_ack_plane_i] + 32'd1;
+      // Never on the plane of a request: a plane is given one descriptor a cycle.
+      if (tx_ack_i) begin
+        tx_ack_q[tx_ack_plane_i]   <= tx_ack_q[tx_ack_plane_i] + 32'd1;
+        tx_bytes_q[tx_ack_plane_i] <= tx_bytes_q[tx_ack_plane_i] + 64'(tx_ack_len_i);
+      end
       if (rx_pkt_i) rx_pkt_q[rx_pkt_plane_i] <= rx_pkt_q[rx_pkt_plane_i] + 32'd1;
       if (rx_ack_i) rx_ack_q[rx_ack_plane_i] <= rx_ack_q[rx_ack_plane_i] + 32'd1;
       if (rx_bad_i) rx_bad_q[rx_pkt_plane_i] <= rx_bad_q[rx_pkt_plane_i] + 32'd1;

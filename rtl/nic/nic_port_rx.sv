@@ -93,6 +93,7 @@ module nic_port_rx #(
 );
 
   localparam int unsigned NumVc     = ubl_pkg::LinkNumVc;
+  localparam logic [2:0]  OffResponse = 3'd7;  // payload of a READ response: one word before 16
   localparam int unsigned BufW      = $clog2(VcDepth);
   localparam int unsigned HdrW      = $clog2(RxhDepth);
   localparam int unsigned PendW     = $clog2(PendDepth);
@@ -240,7 +241,8 @@ module nic_port_rx #(
   // ---------------------------------------------------------------------------------------------
   // Stage C: is the frame right?
   // ---------------------------------------------------------------------------------------------
-  logic           op_ack, op_red, op_imm, op_known, odd_length, malformed, misrouted, c_request;
+  logic           op_ack, op_red, op_imm, op_rrq, op_rrs, op_known, odd_length, malformed;
+  logic           misrouted, c_request;
   logic [2:0]     off;
   logic [11:0]    icrc_word;                // word of the ICRC, counted from the start
   logic [11:0]    payload_words;
@@ -261,7 +263,8 @@ module nic_port_rx #(
 
   // Byte n of the shifted frame is head0_q[8n+7:8n].
   always_comb begin
-    {op_ack, op_red, op_imm, op_known, odd_length, malformed, misrouted, c_request} = '0;
+    {op_ack, op_red, op_imm, op_rrq, op_rrs, op_known, odd_length, malformed} = '0;
+    {misrouted, c_request} = '0;
     {off, icrc_word, payload_words, ip_length, ip_sum, pad} = '0;
     {reth_length, w_redh, w_imm} = '0;
     c_err = '0;
@@ -272,19 +275,22 @@ module nic_port_rx #(
                   || head0_q[359:352] == ubl_pkg::PktOpReduceImm;
       op_imm    = head0_q[359:352] == ubl_pkg::PktOpWriteImm
                   || head0_q[359:352] == ubl_pkg::PktOpReduceImm;
-      op_known  = op_ack || op_red || op_imm || head0_q[359:352] == ubl_pkg::PktOpWrite;
-      off       = 3'd2 + {2'd0, op_red} + {2'd0, op_imm};
+      op_rrq    = head0_q[359:352] == ubl_pkg::PktOpReadRequest;
+      op_rrs    = head0_q[359:352] == ubl_pkg::PktOpReadResponse;
+      op_known  = op_ack || op_red || op_imm || op_rrq || op_rrs
+                  || head0_q[359:352] == ubl_pkg::PktOpWrite;
+      off       = op_rrs ? OffResponse : 3'd2 + {2'd0, op_red} + {2'd0, op_imm};
       // The frame ends 2 bytes (modulo 4) before a flit does, see nic_port.md.
       odd_length    = c_empty_q[1:0] != 2'd2 || c_k_q == 7'd0;
       icrc_word     = {1'b0, c_k_q, 4'd14} - {8'd0, c_empty_q[5:2]};
-      payload_words = icrc_word - 12'd16 - {9'd0, off};
+      payload_words = icrc_word - (op_rrs ? 12'd15 : 12'd16 + {9'd0, off});
       ip_length     = {2'd0, icrc_word, 2'd0} - 16'd12;
       ip_sum        = '0;
       for (int unsigned w = 8; w < 18; w++) ip_sum = ip_sum + {4'd0, head0_q[16*w +: 16]};
       ip_sum        = {4'd0, ip_sum[15:0]} + {16'd0, ip_sum[19:16]};
       ip_sum        = {4'd0, ip_sum[15:0]} + {16'd0, ip_sum[19:16]};
       pad           = head0_q[365:364];
-      reth_length   = swap32(head1_q[63:32]);
+      reth_length   = op_rrs ? {18'd0, payload_words, 2'd0} - {30'd0, pad} : swap32(head1_q[63:32]);
       w_redh        = swap32(head1_q[95:64]);
       w_imm         = swap32(op_red ? head1_q[127:96] : head1_q[95:64]);
 
@@ -303,8 +309,14 @@ module nic_port_rx #(
         malformed = malformed || c_vc_q == ubl_pkg::VcRsp
             || payload_words[11] || payload_words > 12'd1024
             || reth_length[31:13] != '0
-            || {1'b0, reth_length[12:0]} + {12'd0, pad} != {payload_words[11:0], 2'd0}
             || (payload_words == 12'd0 && pad != 2'd0);
+        if (op_rrq) begin
+          malformed = malformed || payload_words != 12'd0
+              || reth_length[12:0] > 13'(ubl_pkg::LinkMtu);
+        end else begin
+          malformed = malformed
+              || {1'b0, reth_length[12:0]} + {12'd0, pad} != {payload_words[11:0], 2'd0};
+        end
         if (op_red) begin
           malformed = malformed || reth_length[1:0] != 2'd0
               || w_redh[31:28] != ubl_pkg::RedOpAdd || w_redh[27:24] != ubl_pkg::RedTypeF32;
@@ -321,7 +333,7 @@ module nic_port_rx #(
       else if (icrc_state_q != Residue)                            c_err = ubl_pkg::ErrCauseIcrc;
       else if (malformed)                                          c_err = ubl_pkg::ErrCauseMalformed;
       else if (misrouted)                                          c_err = ubl_pkg::ErrCauseMisrouted;
-      c_request = c_err == ubl_pkg::ErrCauseNone && !op_ack;
+      c_request = c_err == ubl_pkg::ErrCauseNone && !op_ack && !op_rrq;
 
       c_rxh.err       = c_err;
       c_rxh.opcode    = head0_q[359:352];
@@ -332,10 +344,12 @@ module nic_port_rx #(
       c_rxh.ack_req   = head0_q[423];
       c_rxh.becn      = head0_q[390];
       c_rxh.ce        = head0_q[137:136] == ubl_pkg::EcnCe;
-      if (op_ack) begin
+      if (op_ack || op_rrs) begin
         c_rxh.syndrome = head0_q[455:448];
         c_rxh.msn      = {head0_q[463:456], head0_q[471:464], head0_q[479:472]};
-      end else begin
+      end
+      if (op_rrs) c_rxh.len = reth_length[12:0];
+      if (!op_ack && !op_rrs) begin
         c_rxh.raddr     = {swap32(head0_q[479:448]), swap32(head0_q[511:480])};
         c_rxh.rkey      = swap32(head1_q[31:0]);
         c_rxh.len       = reth_length[12:0];
@@ -353,7 +367,7 @@ module nic_port_rx #(
   // except that a flit may break off one frame and be a whole one itself; that frame, which is
   // never right, is reported late (late_q), as is a frame that finds its queue full, which happens
   // only if the sender ignores credits.
-  localparam int unsigned EntryBits = ubl_pkg::RxhBits + 1 + 3 + 7;
+  localparam int unsigned EntryBits = 32 + ubl_pkg::RxhBits + 1 + 3 + 7;
 
   logic [EntryBits-1:0]      hdr_mem [NumVc*RxhDepth];
   logic [NumVc-1:0][HdrW:0]  hdr_write_q, hdr_read_q;
@@ -363,6 +377,7 @@ module nic_port_rx #(
   logic [EntryBits-1:0]      push_entry, pop_entry;
   logic [6:0]                push_held, pop_held;
   logic [2:0]                pop_off;
+  logic [31:0]               pop_first;
   logic [NumVc-1:0][6:0]     late_credit;
   ubl_pkg::rxh_t             abort_rxh, pop_rxh, rxh_q;
   logic                      rxh_valid_q, pend_full;
@@ -380,7 +395,7 @@ module nic_port_rx #(
     push          = 1'b0;
     push_vc       = c_vc_q;
     push_held     = c_held_q;
-    push_entry    = {c_rxh, c_request, off, c_held_q};
+    push_entry    = {head0_q[511:480], c_rxh, c_request, off, c_held_q};
     late_set      = '0;
     late_push     = '0;
     late_credit   = '0;
@@ -390,7 +405,7 @@ module nic_port_rx #(
       push_vc      = c_abort_vc_q;
       push_held    = c_abort_held_q;
       abort_rxh.vc = c_abort_vc_q;
-      push_entry   = {abort_rxh, 1'b0, 3'd0, c_abort_held_q};
+      push_entry   = {32'd0, abort_rxh, 1'b0, 3'd0, c_abort_held_q};
       if (c_end_q) begin
         late_set[c_vc_q]    = 1'b1;
         late_credit[c_vc_q] = c_held_q;
@@ -404,7 +419,7 @@ module nic_port_rx #(
       push_vc      = late_vc;
       push_held    = 7'd0;
       abort_rxh.vc = late_vc;
-      push_entry   = {abort_rxh, 1'b0, 3'd0, 7'd0};
+      push_entry   = {32'd0, abort_rxh, 1'b0, 3'd0, 7'd0};
     end
     push_full = push && (hdr_full[push_vc] || (push_held == 7'd0 && late_push == '0));
     if (push_full) begin
@@ -427,7 +442,7 @@ module nic_port_rx #(
     pop       = pop_ok != '0 && !rxh_valid_q;
     pop_entry = '0;
     if (pop) pop_entry = hdr_mem[{pop_vc, hdr_read_q[pop_vc][HdrW-1:0]}];
-    {pop_rxh, pop_request, pop_off, pop_held} = pop_entry;
+    {pop_first, pop_rxh, pop_request, pop_off, pop_held} = pop_entry;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -461,11 +476,11 @@ module nic_port_rx #(
   // ---------------------------------------------------------------------------------------------
   // Requests waiting for a verdict, verdicts, operand reads
   // ---------------------------------------------------------------------------------------------
-  logic [23:0]           pend_mem [PendDepth];     // channel, flits, off, len
+  logic [55:0]           pend_mem [PendDepth];     // first word, channel, flits, off, len
   logic [PendW:0]        pend_write_q, pend_read_q;
-  logic [118:0]          verdict_mem [VerdictDepth];  // action qpn psn addr len
+  logic [119:0]          verdict_mem [VerdictDepth];  // rsp action qpn psn addr len
   logic [VerdictW:0]     verdict_write_q, verdict_issue_q, verdict_read_q;
-  logic [118:0]          issue_verdict;
+  logic [119:0]          issue_verdict;
   logic                  issue_read, issue_go, e_load;
   logic                  rrq_valid_q;
   ubl_pkg::mem_req_t     rrq_q;
@@ -480,11 +495,11 @@ module nic_port_rx #(
   always_ff @(posedge clk_i) begin
     if (pop && pop_request) begin
       pend_mem[pend_write_q[PendW-1:0]] <=
-          {pop_rxh.vc == ubl_pkg::VcBulk, pop_held, pop_off, pop_rxh.len};
+          {pop_first, pop_rxh.vc == ubl_pkg::VcBulk, pop_held, pop_off, pop_rxh.len};
     end
     if (rxv_valid_i && rxv_ready_o) begin
       verdict_mem[verdict_write_q[VerdictW-1:0]] <=
-          {rxv_i.action, rxv_i.qpn, rxv_i.psn, rxv_i.addr, rxv_i.len};
+          {rxv_i.rsp, rxv_i.action, rxv_i.qpn, rxv_i.psn, rxv_i.addr, rxv_i.len};
     end
   end
 
@@ -547,13 +562,14 @@ module nic_port_rx #(
   // Placement engine: beats + 1 steps a packet. Step j fetches data word j + 1 of the frame and
   // emits beat j - 1.
   // ---------------------------------------------------------------------------------------------
-  logic                   e_valid_q, e_ch_q, e_reduce_q, e_drop_q, e_err_q;
+  logic                   e_valid_q, e_ch_q, e_reduce_q, e_drop_q, e_err_q, e_rsp_q, e_early;
   logic [6:0]             e_flits_q, e_beats_q, e_j_q;
   logic [2:0]             e_off_q;
   logic [12:0]            e_len_q;
   logic [63:0]            e_addr_q;
   logic [15:0]            e_qpn_q;
   logic [23:0]            e_psn_q;
+  logic [31:0]            e_first_q;              // word 15 of the first word of the frame
   logic [447:0]           e_prev_q;               // words 2..15 of the word fetched before
   logic [1:0][BufW-1:0]   buf_read_q;
   logic [BufW-1:0]        e_index;
@@ -567,8 +583,8 @@ module nic_port_rx #(
   logic [1:0]             wrd_count_q;
   logic                   wrd_write_q, wrd_read_q, wrd_pop;
   logic [511:0]           wrd_mem [2];
-  logic [23:0]            load_pend;
-  logic [118:0]           load_verdict;
+  logic [55:0]            load_pend;
+  logic [119:0]           load_verdict;
 
   always_comb begin
     load_pend    = pend_mem[pend_read_q[PendW-1:0]];
@@ -596,7 +612,9 @@ module nic_port_rx #(
     done_push = e_step && e_last && !e_drop_q;
     // One credit a step, and with the last step whatever is left of the frame.
     e_credit  = e_drop_q ? e_flits_q : (e_last ? e_flits_q - e_beats_q : 7'd1);
-    e_index   = buf_read_q[e_ch_q] + BufW'(e_j_q);
+    // The payload of a READ response begins one word of 64 bytes earlier.
+    e_early   = e_off_q == OffResponse;
+    e_index   = buf_read_q[e_ch_q] + BufW'(e_j_q) - BufW'(e_early);
   end
 
   always_comb begin
@@ -607,7 +625,8 @@ module nic_port_rx #(
       case (e_off_q)
         3'd2:    e_beat = {e_word[63:0], e_prev_q};
         3'd3:    e_beat = {e_word[95:0], e_prev_q[447:32]};
-        default: e_beat = {e_word[127:0], e_prev_q[447:64]};
+        3'd4:    e_beat = {e_word[127:0], e_prev_q[447:64]};
+        default: e_beat = {e_word[479:0], e_prev_q[447:416]};
       endcase
     end
   end
@@ -640,6 +659,8 @@ module nic_port_rx #(
       e_addr_q    <= '0;
       e_qpn_q     <= '0;
       e_psn_q     <= '0;
+      e_rsp_q     <= 1'b0;
+      e_first_q   <= '0;
       e_prev_q    <= '0;
       buf_read_q  <= '0;
       wrq_valid_q <= 1'b0;
@@ -652,6 +673,8 @@ module nic_port_rx #(
         e_valid_q  <= 1'b1;
         e_j_q      <= '0;
         e_err_q    <= 1'b0;
+        e_first_q  <= load_pend[55:24];
+        e_rsp_q    <= load_verdict[119];
         e_ch_q     <= load_pend[23];
         e_flits_q  <= load_pend[22:16];
         e_off_q    <= load_pend[15:13];
@@ -668,7 +691,7 @@ module nic_port_rx #(
         if (e_emit) e_err_q <= e_bad;
       end
       if (e_step) begin
-        e_prev_q <= e_word[511:64];
+        e_prev_q <= (e_early && e_j_q == 7'd0) ? {e_first_q, 416'd0} : e_word[511:64];
         if (e_last) buf_read_q[e_ch_q] <= buf_read_q[e_ch_q]
                                                 + BufW'(e_flits_q) - BufW'(1);
       end
@@ -692,23 +715,23 @@ module nic_port_rx #(
   // ---------------------------------------------------------------------------------------------
   // Reports in verdict order
   // ---------------------------------------------------------------------------------------------
-  logic [41:0]          done_mem [DoneDepth];      // waits for a write response, qpn, psn, err
+  logic [42:0]          done_mem [DoneDepth];      // waits for a write response, rsp, qpn, psn, err
   logic [DoneW:0]       done_write_q, done_read_q;
   logic [DoneDepth-1:0] response_err_q;
   logic [DoneW:0]       response_write_q, response_read_q;
-  logic [41:0]          done_head;
+  logic [42:0]          done_head;
   logic                 done_go, rxd_valid_q;
   ubl_pkg::rxd_t        rxd_q;
 
   assign done_full = (DoneW+1)'(done_write_q - done_read_q) == (DoneW+1)'(DoneDepth);
   assign done_head = done_mem[done_read_q[DoneW-1:0]];
   assign done_go   = done_write_q != done_read_q && !rxd_valid_q
-                     && (!done_head[41] || response_write_q != response_read_q);
+                     && (!done_head[42] || response_write_q != response_read_q);
 
   always_ff @(posedge clk_i) begin
     if (done_push) begin
       done_mem[done_write_q[DoneW-1:0]] <=
-          {e_emit && !e_bad, e_qpn_q, e_psn_q, e_emit && e_bad};
+          {e_emit && !e_bad, e_rsp_q, e_qpn_q, e_psn_q, e_emit && e_bad};
     end
   end
 
@@ -730,9 +753,9 @@ module nic_port_rx #(
       if (done_go) begin
         done_read_q <= done_read_q + (DoneW+1)'(1);
         rxd_valid_q <= 1'b1;
-        rxd_q       <= {done_head[40:1], done_head[0]
-                        || (done_head[41] && response_err_q[response_read_q[DoneW-1:0]])};
-        if (done_head[41]) response_read_q <= response_read_q + (DoneW+1)'(1);
+        rxd_q       <= {done_head[41:1], done_head[0]
+                        || (done_head[42] && response_err_q[response_read_q[DoneW-1:0]])};
+        if (done_head[42]) response_read_q <= response_read_q + (DoneW+1)'(1);
       end else if (rxd_ready_i) begin
         rxd_valid_q <= 1'b0;
       end
@@ -789,7 +812,7 @@ module nic_port_rx #(
   // Checks
   // ---------------------------------------------------------------------------------------------
   logic unused_bits;
-  assign unused_bits = ^{rrd_i.last, issue_verdict[116:77], rxv_i.red_op, rxv_i.red_dtype, e_word[63:0], w_redh[23:0],
+  assign unused_bits = ^{rrd_i.last, issue_verdict[119], issue_verdict[116:77], rxv_i.red_op, rxv_i.red_dtype, e_word[63:0], w_redh[23:0],
                          reth_length, ip_sum[19:16], head0_q[15:0]};
 
   `UBL_ASSERT_INIT(HeaderQueueHoldsAllCredits, RxhDepth >= VcDepth)

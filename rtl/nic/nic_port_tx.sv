@@ -75,6 +75,7 @@ module nic_port_tx #(
   localparam int unsigned CreditW = $clog2(VcDepth + 1);
   localparam int unsigned Window  = DescDepth - TxdDepth;
   localparam int unsigned NumVc   = ubl_pkg::LinkNumVc;
+  localparam logic [2:0]  OffResponse = 3'd7;  // payload of a READ response: one word before 16
 
   localparam int unsigned Req  = 32'(ubl_pkg::VcReq);
   localparam int unsigned Rsp  = 32'(ubl_pkg::VcRsp);
@@ -88,11 +89,11 @@ module nic_port_tx #(
   logic [NumVc-1:0][DescW:0] write_q, issue_q, send_q;
 
   // What issuing needs, what choosing needs, what building needs.
-  logic [117:0]                   issue_mem [NumVc*DescDepth];  // ack len laddr qpn psn
+  logic [118:0]                   issue_mem [NumVc*DescDepth];  // rsp ack len laddr qpn psn
   logic [23:0]                    plan_mem  [NumVc*DescDepth];  // off icrc_word beats
   logic [ubl_pkg::TxdBits-1-64:0] frame_mem [NumVc*DescDepth];  // txd without laddr
 
-  logic        in_ack, in_red, in_imm;
+  logic        in_ack, in_red, in_imm, in_rrq, in_rrs;
   logic [2:0]  in_off;
   logic [10:0] in_icrc;
   logic [6:0]  in_beats;
@@ -102,10 +103,13 @@ module nic_port_tx #(
     in_ack   = txd_i.opcode == ubl_pkg::PktOpAck;
     in_red   = txd_i.opcode == ubl_pkg::PktOpReduce || txd_i.opcode == ubl_pkg::PktOpReduceImm;
     in_imm   = txd_i.opcode == ubl_pkg::PktOpWriteImm || txd_i.opcode == ubl_pkg::PktOpReduceImm;
-    in_off   = 3'd2 + {2'd0, in_red} + {2'd0, in_imm};
-    in_words = (txd_i.len + 13'd3) >> 2;
-    in_icrc  = in_ack ? 11'd15 : 11'd16 + {8'd0, in_off} + in_words[10:0];
-    in_beats = in_ack ? 7'd0 : 7'((txd_i.len + 13'd63) >> 6);
+    in_rrq   = txd_i.opcode == ubl_pkg::PktOpReadRequest;
+    in_rrs   = txd_i.opcode == ubl_pkg::PktOpReadResponse;
+    in_off   = in_rrs ? OffResponse : 3'd2 + {2'd0, in_red} + {2'd0, in_imm};
+    in_words = in_rrq ? 13'd0 : (txd_i.len + 13'd3) >> 2;
+    in_icrc  = in_ack ? 11'd15
+                      : (in_rrs ? 11'd15 : 11'd16 + {8'd0, in_off}) + in_words[10:0];
+    in_beats = (in_ack || in_rrq) ? 7'd0 : 7'((txd_i.len + 13'd63) >> 6);
   end
 
   // Index of an entry: vc * DescDepth + pointer.
@@ -116,7 +120,7 @@ module nic_port_tx #(
   always_ff @(posedge clk_i) begin
     if (txd_valid_i) begin
       issue_mem[entry(txd_i.vc, write_q[txd_i.vc][DescW-1:0])] <=
-          {in_ack, txd_i.len, txd_i.laddr, txd_i.src_qpn, txd_i.psn};
+          {in_rrs, in_ack, txd_i.len, txd_i.laddr, txd_i.src_qpn, txd_i.psn};
       plan_mem[entry(txd_i.vc, write_q[txd_i.vc][DescW-1:0])]  <= {3'd0, in_off, in_icrc, in_beats};
       frame_mem[entry(txd_i.vc, write_q[txd_i.vc][DescW-1:0])] <=
           {txd_i.opcode, txd_i.vc, txd_i.dst_node, txd_i.dst_qpn, txd_i.src_qpn, txd_i.psn,
@@ -130,12 +134,12 @@ module nic_port_tx #(
   // ---------------------------------------------------------------------------------------------
   logic [1:0][BufW:0]  reserved_q, stored_q;       // beats; [0] req, [1] bulk
   logic [1:0]          ready_to_issue, read_wanted;
-  logic [1:0][117:0]   head;
+  logic [1:0][118:0]   head;
   logic [1:0][6:0]     head_beats;
   logic                order_full, issue, issue_ch, issue_read, issue_ack, trq_free;
   logic                trq_valid_q;
   ubl_pkg::mem_req_t   trq_q;
-  logic [117:0]        issue_head;
+  logic [118:0]        issue_head;
   logic [6:0]          issue_beats;
 
   // Not a function of trq_ready_i: one read every other cycle is enough, a frame takes two or more.
@@ -182,7 +186,7 @@ module nic_port_tx #(
   // ---------------------------------------------------------------------------------------------
   // Reads in flight, and reports in issue order
   // ---------------------------------------------------------------------------------------------
-  logic [39:0]           order_mem [OrderDepth];   // qpn psn
+  logic [40:0]           order_mem [OrderDepth];   // qpn psn rsp
   logic [OrderW:0]       order_write_q, order_read_q;
   logic [OrderDepth-1:0] order_done_q, order_err_q;
   logic [OrderW:0]       flight_mem [OrderDepth];  // channel, index of the report
@@ -199,7 +203,7 @@ module nic_port_tx #(
                        && !txc_valid_q;
 
   always_ff @(posedge clk_i) begin
-    if (order_push) order_mem[order_write_q[OrderW-1:0]] <= issue_head[39:0];
+    if (order_push) order_mem[order_write_q[OrderW-1:0]] <= {issue_head[39:0], issue_head[118]};
     if (issue_read) flight_mem[flight_write_q[OrderW-1:0]] <= {issue_ch, order_write_q[OrderW-1:0]};
   end
 
@@ -354,16 +358,19 @@ module nic_port_tx #(
   logic         step, need_beat, s1_free, s1_move, s2_out;
   logic         s1_valid_q;
   logic [511:0] beat, word;
-  logic [127:0] carry_q, carry_d;
-  logic         is_ack, has_red, has_imm;
+  logic [479:0] carry_q, carry_d;
+  logic         is_ack, is_rrq, is_rrs, has_red, has_imm;
   logic [10:0]  icrc_dist;       // words from the start of this word to the ICRC
   logic         icrc_behind;     // there is none
 
-  assign need_beat = cur_k_q != 7'd0 && cur_k_q <= cur_beats_q;
+  // The payload of a READ response begins in the first word already.
+  assign need_beat = is_rrs ? cur_k_q < cur_beats_q : (cur_k_q != 7'd0 && cur_k_q <= cur_beats_q);
   assign step      = cur_valid_q && s1_free && (!need_beat || stored_q[cur_ch] != '0);
   assign step_beat = step && need_beat;
   assign cur_free  = !cur_valid_q || (step && cur_k_q == cur_flits_q - 7'd1);
   assign is_ack    = f_opcode == ubl_pkg::PktOpAck;
+  assign is_rrq    = f_opcode == ubl_pkg::PktOpReadRequest;
+  assign is_rrs    = f_opcode == ubl_pkg::PktOpReadResponse;
   assign has_red   = f_opcode == ubl_pkg::PktOpReduce || f_opcode == ubl_pkg::PktOpReduceImm;
   assign has_imm   = f_opcode == ubl_pkg::PktOpWriteImm || f_opcode == ubl_pkg::PktOpReduceImm;
   assign icrc_dist   = cur_icrc_q - {cur_k_q, 4'd0};
@@ -401,9 +408,9 @@ module nic_port_tx #(
           + {4'd0, ubl_pkg::LinkIpNet, 5'd0, plane_i} + {4'd0, f_dst_node};
       sum    = {4'd0, sum[15:0]} + {16'd0, sum[19:16]};
       ip_sum = ~(sum[15:0] + {15'd0, sum[16]});
-      pad    = is_ack ? 2'd0 : (2'd0 - f_len[1:0]);
+      pad    = (is_ack || is_rrq) ? 2'd0 : (2'd0 - f_len[1:0]);
       header = {
-          is_ack ? {32'd0, swap32({f_syndrome, f_msn})}
+          (is_ack || is_rrs) ? {32'd0, swap32({f_syndrome, f_msn})}
                  : {swap32(f_raddr[31:0]), swap32(f_raddr[63:32])},      // 56
           swap32({f_ack_req, 7'd0, f_psn}),                              // 52
           swap32({1'b0, f_becn, 6'd0, f_dst_qpn}),                       // 48
@@ -434,30 +441,39 @@ module nic_port_tx #(
     word    = '0;
     carry_d = carry_q;
     if (step) begin
+      if (need_beat) beat = buf_mem[{cur_ch, buf_read_q[cur_ch]}];
       if (cur_k_q == 7'd0) begin
         word    = header;
-        carry_d = header_tail;
+        carry_d = {352'd0, header_tail};
+        if (is_rrs) begin
+          word[511:480] = beat[31:0];
+          carry_d       = beat[511:32];
+        end
       end else if (need_beat) begin
-        beat = buf_mem[{cur_ch, buf_read_q[cur_ch]}];
         case (cur_off_q)
           3'd2: begin
             word    = {beat[447:0], carry_q[63:0]};
-            carry_d = {64'd0, beat[511:448]};
+            carry_d = {416'd0, beat[511:448]};
           end
           3'd3: begin
             word    = {beat[415:0], carry_q[95:0]};
-            carry_d = {32'd0, beat[511:416]};
+            carry_d = {384'd0, beat[511:416]};
+          end
+          3'd4: begin
+            word    = {beat[383:0], carry_q[127:0]};
+            carry_d = {352'd0, beat[511:384]};
           end
           default: begin
-            word    = {beat[383:0], carry_q};
-            carry_d = beat[511:384];
+            word    = {beat[31:0], carry_q};
+            carry_d = beat[511:32];
           end
         endcase
       end else begin
         case (cur_off_q)
           3'd2:    word = {448'd0, carry_q[63:0]};
           3'd3:    word = {416'd0, carry_q[95:0]};
-          default: word = {384'd0, carry_q};
+          3'd4:    word = {384'd0, carry_q[127:0]};
+          default: word = {32'd0, carry_q};
         endcase
         carry_d = '0;
       end

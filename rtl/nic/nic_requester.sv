@@ -4,7 +4,9 @@
 // Send side of nic_core: cuts messages into packet descriptors, takes acknowledgements, completes
 // messages in order, watches for time-outs and flushes queue pairs in error. It owns the send
 // context of every QP and handles one event per cycle as a whole read-modify-write, so there are
-// no hazards between events. Nothing waits inside: an event that cannot make progress is dropped
+// no hazards between events. A READ packet is noted in a table by PSN; its response is judged with
+// that entry, and the packet counts as acknowledged when the data is in memory. READs and other
+// packets of one QP are never outstanding together. Nothing waits inside: an event that cannot make progress is dropped
 // from its queue and the event that removes the obstacle puts the QP back.
 // When a completion cannot be stored, only completion events wait; a plane without descriptor
 // credits delays only its own QPs.
@@ -119,12 +121,25 @@ module nic_requester #(
   /// Taken.
   output logic [2:0]           err_ready_o,
 
-  /// Per plane: the oldest received header is an acknowledgement.
+  /// Per plane: the oldest received header is an acknowledgement, or a READ response and the
+  /// verdict register is free.
   input  logic [Planes-1:0]                   ack_valid_i,
   /// The headers (rxh_t each).
   input  logic [Planes*ubl_pkg::RxhBits-1:0]  ack_data_i,
   /// Taken.
   output logic [Planes-1:0]                   ack_ready_o,
+  /// Per plane: data of a READ response is placed.
+  input  logic [Planes-1:0]                   rxd_valid_i,
+  /// The reports (rxd_t each).
+  input  logic [Planes*ubl_pkg::RxdBits-1:0]  rxd_data_i,
+  /// Taken.
+  output logic [Planes-1:0]                   rxd_ready_o,
+  /// A verdict on a READ response is issued.
+  output logic                                rxv_valid_o,
+  /// Its plane.
+  output logic [2:0]                          rxv_plane_o,
+  /// The verdict.
+  output ubl_pkg::rxv_t                       rxv_o,
   /// Per plane: a failed payload read is reported.
   input  logic [Planes-1:0]                   txc_valid_i,
   /// The reports (txc_t each).
@@ -144,6 +159,8 @@ module nic_requester #(
   output logic [2:0]          tx_plane_o,
   /// The descriptor.
   output ubl_pkg::txd_t       tx_o,
+  /// Per plane: a QP waits for a descriptor slot of VC bulk.
+  output logic [Planes-1:0]   bulk_wait_o,
 
   /// A completion is produced.
   output logic               cqe_valid_o,
@@ -177,6 +194,9 @@ module nic_requester #(
 
   localparam int unsigned MaxMsg = ubl_pkg::NicMaxOutstanding;
   localparam int unsigned MsgW = $clog2(MaxMsg);
+  localparam int unsigned MaxReads = ubl_pkg::NicMaxReads;
+  localparam int unsigned ReadW = $clog2(MaxReads);
+  localparam int unsigned ReadBits = 77;
 
   // Send context. The in_* bits say that the QP physically is in a queue; they survive write_qp.
   typedef struct packed {
@@ -190,6 +210,10 @@ module nic_requester #(
     logic [23:0]       next;     // next PSN
     logic [23:0]       una;      // oldest unacknowledged PSN
     logic [1:0]        vc;       // VC of the packets outstanding
+    logic              rd;       // they are READs
+    logic [23:0]       rd_next;  // PSN of the next response
+    logic [ReadW:0]    rd_infl;  // responses on their way to memory; survives write_qp
+    logic              rd_stale; // they belong to an earlier life
     logic [7:0]        pktc;     // packets since the last acknowledge request
     logic              err_v;    // the message that holds err_psn fails with err_st
     logic [23:0]       err_psn;
@@ -213,11 +237,12 @@ module nic_requester #(
   } msg_t;
 
   localparam int unsigned MsgBits = 137;
-  localparam int unsigned CtxBits = 169 + RunW + NumRun;
+  localparam int unsigned CtxBits = 196 + ReadW + RunW + NumRun;
 
   // Memories are plain vectors: yosys drops the dimension of an array of a local struct type.
   logic [CtxBits-1:0] ctx_mem [NumQp];
   logic [MsgBits-1:0] msg_mem [NumQp*MaxMsg];
+  logic [ReadBits-1:0] rd_mem [NumQp*MaxReads];  // by PSN: address and length of a READ packet
   logic [QpW-1:0] run_mem [2**(RunW+QpW)];
   logic [QpW-1:0] cpl_mem [NumQp];
   logic [QpW+24-1:0] tmo_mem [NumQp];
@@ -229,7 +254,7 @@ module nic_requester #(
   logic [NumRun-1:0] run_mask_q;
   logic [QpW:0] cpl_wr_q, cpl_rd_q, tmo_wr_q, tmo_rd_q;
   logic [QpW:0] n_outst_q;
-  logic [Planes-1:0] ack_mask_q, txc_mask_q;
+  logic [Planes-1:0] ack_mask_q, txc_mask_q, rxd_mask_q;
   logic [1:0] grp_q;
 
   // ---------------------------------------------------------------------------------------------
@@ -245,15 +270,17 @@ module nic_requester #(
   localparam logic [3:0] EvCpl = 4'd8;
   localparam logic [3:0] EvWake = 4'd9;
   localparam logic [3:0] EvRun = 4'd10;
+  localparam logic [3:0] EvRxd = 4'd11;
 
   logic [NumRun-1:0] run_elig, run_src, run_hot;
   logic [RunW-1:0] run_sel;
   logic [QpW-1:0] run_qpn;
   logic [QpW:0] run_rd, run_rd_next;
-  logic [Planes-1:0] ack_src, ack_hot, txc_src, txc_hot;
-  logic [2:0] ack_plane, txc_plane;
+  logic [Planes-1:0] ack_src, ack_hot, txc_src, txc_hot, rxd_src, rxd_hot;
+  logic [2:0] ack_plane, txc_plane, rxd_plane;
   ubl_pkg::rxh_t ack;
   ubl_pkg::txc_t txc;
+  ubl_pkg::rxd_t rxd;
   nic_core_pkg::errev_t errev;
   logic tmo_due, g_misc, g_cpl, g_run;
   logic [3:0] ev, ev_misc;
@@ -289,15 +316,20 @@ module nic_requester #(
     ack_hot   = ack_src & (~ack_src + 1'b1);
     txc_src   = ((txc_valid_i & txc_mask_q) != '0) ? (txc_valid_i & txc_mask_q) : txc_valid_i;
     txc_hot   = txc_src & (~txc_src + 1'b1);
+    rxd_src   = ((rxd_valid_i & rxd_mask_q) != '0) ? (rxd_valid_i & rxd_mask_q) : rxd_valid_i;
+    rxd_hot   = rxd_src & (~rxd_src + 1'b1);
     ack_plane = '0;
     txc_plane = '0;
+    rxd_plane = '0;
     for (int unsigned p = 0; p < Planes; p++) begin
       if (ack_hot[p]) ack_plane = 3'(p);
       if (txc_hot[p]) txc_plane = 3'(p);
+      if (rxd_hot[p]) rxd_plane = 3'(p);
     end
   end
   assign ack = ubl_pkg::rxh_t'(ack_data_i[32'(ack_plane)*ubl_pkg::RxhBits +: ubl_pkg::RxhBits]);
   assign txc = ubl_pkg::txc_t'(txc_data_i[32'(txc_plane)*ubl_pkg::TxcBits +: ubl_pkg::TxcBits]);
+  assign rxd = ubl_pkg::rxd_t'(rxd_data_i[32'(rxd_plane)*ubl_pkg::RxdBits +: ubl_pkg::RxdBits]);
 
   assign errev = err_valid_i[0] ? err_rsp_i : (err_valid_i[1] ? err_cpl_i : err_fch_i);
 
@@ -307,7 +339,7 @@ module nic_requester #(
   assign deadline_o = (n_outst_q != '0 && tmo_wr_q != tmo_rd_q) ? tmo_deadline : '1;
   assign tmo_due    = (n_outst_q != '0) & (tmo_wr_q != tmo_rd_q) & (now_i >= tmo_deadline);
 
-  assign g_misc = (|err_valid_i) | (|txc_valid_i) | tmo_due | (|ack_valid_i);
+  assign g_misc = (|err_valid_i) | (|txc_valid_i) | tmo_due | (|ack_valid_i) | (|rxd_valid_i);
   assign g_cpl  = (cpl_wr_q != cpl_rd_q) & cqe_ready_i;
   assign g_run  = wake_valid_i | (|run_elig);
 
@@ -316,6 +348,7 @@ module nic_requester #(
     if (|err_valid_i) ev_misc = EvErr;
     else if (|txc_valid_i) ev_misc = EvTxc;
     else if (tmo_due) ev_misc = EvTmo;
+    else if (|rxd_valid_i) ev_misc = EvRxd;
     // The three groups take turns.
     grp = 2'd3;
     unique case (grp_q)
@@ -355,6 +388,7 @@ module nic_requester #(
       EvTxc: q = txc.qpn[QpW-1:0];
       EvTmo: q = tmo_q;
       EvAck: q = ack.dst_qpn[QpW-1:0];
+      EvRxd: q = rxd.qpn[QpW-1:0];
       EvCpl: q = cpl_mem[cpl_rd_q[QpW-1:0]];
       EvWake: q = wake_qpn_i;
       default: q = run_qpn;
@@ -364,6 +398,7 @@ module nic_requester #(
   assign wake_ready_o = ev == EvWake;
   assign ack_ready_o  = (ev == EvAck) ? ack_hot : '0;
   assign txc_ready_o  = (ev == EvTxc) ? txc_hot : '0;
+  assign rxd_ready_o  = (ev == EvRxd) ? rxd_hot : '0;
   assign err_ready_o  = (ev == EvErr) ? (err_valid_i & (~err_valid_i + 3'd1)) : 3'd0;
   assign cfg_idx_o    = q;
 
@@ -376,7 +411,12 @@ module nic_requester #(
   logic [MsgW-1:0] msg_slot, head_slot;
   logic [23:0] out_pkts, ack_k, nak_k, n_psn_cnt, d_last, d_err, d_new;
   logic [7:0] wqe_status;
-  logic is_red, lkey_ok, last_pkt, wnd_open, head_done, head_err;
+  logic is_red, is_read, lkey_ok, last_pkt, wnd_open, head_done, head_err, fail_at;
+  logic is_rsp, rsp_take, rxv_valid, rd_note;
+  logic [23:0] fail_psn;
+  logic [7:0] fail_st;
+  logic [63:0] rd_addr;
+  logic [12:0] rd_len;
   logic [31:0] remain, ncut;
   logic [12:0] pkt_len;
   logic [1:0] n_cls;
@@ -396,9 +436,12 @@ module nic_requester #(
   // Checks of a work request before its first packet.
   assign l_end   = {1'b0, wqe_i.laddr} + {33'd0, wqe_i.length};
   assign mr_end  = {1'b0, mr_i.base} + {1'b0, mr_i.length};
-  assign lkey_ok = mr_i.valid & mr_i.local_read & (mr_i.key == wqe_i.lkey[7:0]) &
+  assign is_read = wqe_i.opcode == ubl_pkg::WqeOpRead;
+  assign lkey_ok = mr_i.valid & (is_read ? mr_i.local_write : mr_i.local_read) & (mr_i.key == wqe_i.lkey[7:0]) &
                    (mr_i.pd == cfg_i.pd) & ((wqe_i.lkey >> (8 + MrW)) == 32'd0) &
                    (wqe_i.laddr >= mr_i.base) & (l_end <= mr_end);
+  assign {rd_addr, rd_len} = rd_mem[{q, ack.psn[ReadW-1:0]}];
+  assign is_rsp  = ack.opcode == ubl_pkg::PktOpReadResponse;
   assign is_red  = (wqe_i.opcode == ubl_pkg::WqeOpReduce) |
                    (wqe_i.opcode == ubl_pkg::WqeOpReduceImm);
 
@@ -427,6 +470,12 @@ module nic_requester #(
     cons_valid  = 1'b0;
     log_valid   = 1'b0;
     cnt_ack     = 1'b0;
+    rxv_valid   = 1'b0;
+    rsp_take    = 1'b0;
+    rd_note     = 1'b0;
+    fail_at     = 1'b0;
+    fail_psn    = txc.psn;
+    fail_st     = ubl_pkg::CqeStatusLocalMemory;
     cqe_status  = ubl_pkg::CqeStatusOk;
     cqe_psn     = head_msg.last;
     log_d       = '0;
@@ -438,7 +487,8 @@ module nic_requester #(
 
     arrived  = slot_gen_i[w.emit[1:0]] == ~w.emit[2];
     out_pkts = w.next - w.una;
-    wnd_open = out_pkts < 24'(cfg_i.window);
+    wnd_open = (out_pkts < 24'(cfg_i.window)) &
+               ~(is_read & ((out_pkts >= 24'(MaxReads)) | w.rd_stale));
     remain   = wqe_i.length - w.off;
     last_pkt = remain <= ubl_pkg::LinkMtu;
     pkt_len  = last_pkt ? remain[12:0] : 13'(ubl_pkg::LinkMtu);
@@ -448,7 +498,6 @@ module nic_requester #(
     nak_k    = ack.psn - w.una;
     d_last   = w.una - head_msg.last;   // 1 .. 2^23-1: the head message is acknowledged
     d_err    = head_msg.last - w.err_psn;
-    d_new    = w.err_psn - txc.psn;
     head_done = (d_last != 24'd0) & ~d_last[23];
     head_err  = w.err_v & ~d_err[23] & (head_msg.status == ubl_pkg::CqeStatusOk);
     unique case (ack.syndrome)
@@ -474,6 +523,8 @@ module nic_requester #(
         n.in_cpl   = w.in_cpl;
         n.in_tmo   = w.in_tmo;
         n.tmo_skip = w.in_tmo;
+        n.rd_infl  = w.rd_infl;
+        n.rd_stale = w.rd_infl != '0;
         no_run     = 1'b1;
       end
 
@@ -493,13 +544,7 @@ module nic_requester #(
           log_valid   = 1'b1;
           log_d.cause = ubl_pkg::ErrCauseLocal;
           log_d.psn   = txc.psn;
-          n.stop      = 1'b1;
-          cpl_push    = 1'b1;
-          if (!w.err_v || (d_new != 24'd0 && !d_new[23])) begin
-            n.err_v   = 1'b1;
-            n.err_psn = txc.psn;
-            n.err_st  = ubl_pkg::CqeStatusLocalMemory;
-          end
+          fail_at     = 1'b1;
         end
       end
 
@@ -534,14 +579,33 @@ module nic_requester #(
           log_valid   = 1'b1;
           log_d.cause = ubl_pkg::ErrCauseBadQp;
           log_d.qpn   = ack.dst_qpn[15:0];
+        end else if (is_rsp) begin
+          // In PSN order only: behind a lost response nothing is taken.
+          rsp_take    = w.rd & (w.rd_next != w.next) & (ack.psn == w.rd_next) & (ack.len == rd_len);
+          log_valid   = ~rsp_take;
+          log_d.cause = ubl_pkg::ErrCauseSequence;
+          if (rsp_take) begin
+            n.rd_next = w.rd_next + 24'd1;
+            n.rd_infl = w.rd_infl + 1'b1;
+          end
         end else if (ack.syndrome[7:5] == 3'b000) begin
-          if (ack_k <= out_pkts) begin
+          // READs are acknowledged by their data.
+          if (w.rd && ack_k <= out_pkts) begin
+            n.una = w.una;
+          end else if (ack_k <= out_pkts) begin
             n.una    = ack.psn + 24'd1;
             cpl_push = ack_k != 24'd0;
           end else if (!ack_k[23]) begin
             log_valid   = 1'b1;  // acknowledges what was never sent
             log_d.cause = ubl_pkg::ErrCauseSequence;
           end
+        end else if (nak_k < out_pkts && w.rd) begin
+          // Data of earlier READs may still be on its way.
+          fail_at     = 1'b1;
+          fail_psn    = ack.psn;
+          fail_st     = nak_status;
+          log_valid   = 1'b1;
+          log_d.cause = ubl_pkg::ErrCauseNak;
         end else if (nak_k < out_pkts) begin
           n.una       = ack.psn;
           go_error    = 1'b1;
@@ -555,6 +619,23 @@ module nic_requester #(
         end else if (!nak_k[23]) begin
           log_valid   = 1'b1;
           log_d.cause = ubl_pkg::ErrCauseSequence;
+        end
+      end
+
+      EvRxd: begin
+        n.rd_infl   = w.rd_infl - 1'b1;
+        log_d.psn   = rxd.psn;
+        log_d.plane = 8'(rxd_plane);
+        if (w.rd_stale) begin
+          n.rd_stale = n.rd_infl != '0;
+        end else if (w.state == StReady && rxd.err) begin
+          fail_at     = 1'b1;
+          fail_psn    = rxd.psn;
+          log_valid   = 1'b1;
+          log_d.cause = ubl_pkg::ErrCauseMemWrite;
+        end else if (w.state == StReady && rxd.psn == w.una) begin
+          n.una    = w.una + 24'd1;
+          cpl_push = 1'b1;
         end
       end
 
@@ -626,12 +707,16 @@ module nic_requester #(
             log_valid      = n.stop & ~wqe_i.err;
             log_d.cause    = ubl_pkg::ErrCauseLocal;
             log_d.psn      = w.next;
-          end else if (!wnd_open || (w.vc != wqe_i.vc && w.una != w.next)) begin
-            // Another VC may overtake: the packets of the old one must have arrived.
+          end else if (!wnd_open || ((w.vc != wqe_i.vc || w.rd != is_read) && w.una != w.next)) begin
+            // Another VC may overtake: the packets of the old one must have arrived. What follows a
+            // READ may overwrite what it reads.
             no_run = 1'b1;
           end else begin
             tx_valid     = 1'b1;
             n.vc         = wqe_i.vc;
+            n.rd         = is_read;
+            rd_note      = is_read;
+            if (w.una == w.next) n.rd_next = w.next;
             tx_d.vc      = wqe_i.vc;
             tx_d.laddr   = wqe_i.laddr + {32'd0, w.off};
             tx_d.len     = pkt_len;
@@ -640,7 +725,10 @@ module nic_requester #(
             tx_d.psn     = w.next;
             tx_d.ack_req = last_pkt | (w.pktc + 8'd1 == 8'(AckEvery)) |
                            (out_pkts + 24'd1 >= 24'(cfg_i.window));
-            if (is_red) begin
+            if (is_read) begin
+              tx_d.opcode  = ubl_pkg::PktOpReadRequest;
+              tx_d.ack_req = 1'b0;
+            end else if (is_red) begin
               tx_d.opcode    = ubl_pkg::PktOpReduce;
               tx_d.red_op    = wqe_i.red_op;
               tx_d.red_dtype = wqe_i.red_dtype;
@@ -656,7 +744,7 @@ module nic_requester #(
               end
             end
             n.next   = w.next + 24'd1;
-            n.pktc   = tx_d.ack_req ? 8'd0 : w.pktc + 8'd1;
+            n.pktc   = (tx_d.ack_req | is_read) ? 8'd0 : w.pktc + 8'd1;
             tmo_push = ~w.in_tmo;
             if (!w.mid) begin
               msg_push     = 1'b1;
@@ -688,6 +776,18 @@ module nic_requester #(
     new_msg.opcode    = wqe_i.opcode;
     new_msg.length    = wqe_i.length;
     new_msg.wr_id     = wqe_i.wr_id;
+    // The message that holds fail_psn fails when those before it are done; nothing new is started.
+    d_new = w.err_psn - fail_psn;
+    if (fail_at) begin
+      n.stop   = 1'b1;
+      cpl_push = 1'b1;
+      if (!w.err_v || (d_new != 24'd0 && !d_new[23])) begin
+        n.err_v   = 1'b1;
+        n.err_psn = fail_psn;
+        n.err_st  = fail_st;
+      end
+    end
+    if (ev == EvAck && is_rsp) rxv_valid = 1'b1;
     if (msg_push) n.nmsg = w.nmsg + 1'b1;
     if (tmo_push) n.in_tmo = 1'b1;
 
@@ -719,6 +819,21 @@ module nic_requester #(
     end
   end
 
+  always_comb begin
+    rxv_o        = '0;
+    rxv_o.action = rsp_take ? ubl_pkg::RxActionWrite : ubl_pkg::RxActionDrop;
+    rxv_o.rsp    = 1'b1;
+    rxv_o.qpn    = 16'(q);
+    rxv_o.psn    = ack.psn;
+    rxv_o.addr   = rd_addr;
+    rxv_o.len    = ack.len;
+  end
+  assign rxv_valid_o  = rxv_valid;
+  assign rxv_plane_o  = ack_plane;
+  for (genvar p = 0; p < Planes; p++) begin : gen_wait
+    assign bulk_wait_o[p] = run_ne_q[2*p+1];
+  end
+
   assign tx_valid_o   = tx_valid;
   assign tx_plane_o   = cfg_i.plane;
   assign tx_o         = tx_d;
@@ -747,6 +862,7 @@ module nic_requester #(
   always_ff @(posedge clk_i) begin
     if (ev != EvNone) ctx_mem[q] <= n;
     if (msg_push) msg_mem[{q, msg_slot}] <= new_msg;
+    if (rd_note) rd_mem[{q, w.next[ReadW-1:0]}] <= {tx_d.laddr, tx_d.len};
     if (run_push) run_mem[{run_push_id, run_wr_q[run_push_id][QpW-1:0]}] <= q;
     if (cpl_push) cpl_mem[cpl_wr_q[QpW-1:0]] <= q;
     if (tmo_push) begin
@@ -770,6 +886,7 @@ module nic_requester #(
       n_outst_q  <= '0;
       ack_mask_q <= '0;
       txc_mask_q <= '0;
+      rxd_mask_q <= '0;
       grp_q      <= 2'd0;
     end else begin
       if (ev == EvRun) begin
@@ -787,6 +904,7 @@ module nic_requester #(
       if (tmo_push) tmo_wr_q <= tmo_wr_q + 1'b1;
       if (ev == EvAck) ack_mask_q <= ~(ack_hot | (ack_hot - 1'b1));
       if (ev == EvTxc) txc_mask_q <= ~(txc_hot | (txc_hot - 1'b1));
+      if (ev == EvRxd) rxd_mask_q <= ~(rxd_hot | (rxd_hot - 1'b1));
       if (!init_valid_i && grp != 2'd3) grp_q <= (grp == 2'd2) ? 2'd0 : grp + 2'd1;
       if (ev == EvClear) n_outst_q <= '0;
       else if (ev != EvNone) n_outst_q <= n_outst_q + (QpW+1)'(n.outst) - (QpW+1)'(w.outst);
@@ -812,10 +930,10 @@ module nic_requester #(
   assign rdd_una_o   = rd.una;
   assign rdd_head_o  = rd.head;
   assign unused_ctx  = ^{ra, rb, rc, rd, ncut, l_end, ack, cfg_i, wqe_i.lkey, errev.qpn,
-                        mr_i, txc, d_err};
+                        mr_i, txc, rxd, d_err};
 
   // A time-out that is due shows in deadline_o, not here.
-  assign busy_o = (|err_valid_i) | (|txc_valid_i) | (|ack_valid_i) | (cpl_wr_q != cpl_rd_q) |
+  assign busy_o = (|err_valid_i) | (|txc_valid_i) | (|ack_valid_i) | (|rxd_valid_i) | (cpl_wr_q != cpl_rd_q) |
                   wake_valid_i | (|run_elig);
 
   `UBL_ASSERT_INIT(msg_bits, MsgBits == $bits(msg_t) && CtxBits == $bits(ctx_t))
@@ -830,6 +948,9 @@ module nic_requester #(
   `UBL_ASSERT(msg_count, ev == EvNone || ev == EvClear || w.nmsg <= (MsgW+1)'(MaxMsg))
   `UBL_ASSERT(cqe_room, !cqe_valid || cqe_ready_i)
   `UBL_ASSERT(cons_room, !cons_valid || cons_ready_i)
+  `UBL_ASSERT(rxd_expected, ev != EvRxd || w.rd_infl != '0)
+  `UBL_ASSERT(rxd_order, ev != EvRxd || w.rd_stale || w.state != StReady || w.stop || rxd.psn == w.una)
+  `UBL_COVER(read_after_other, ev == EvRun && w.rd != is_read && w.una != w.next && arrived)
   `UBL_COVER(stale_visit, ev == EvRun && !(w.want_v && w.want == run_sel))
   `UBL_COVER(fence_wait, ev == EvRun && w.state == StReady && arrived && wqe_i.fence && w.nmsg != '0)
   `UBL_COVER(window_wait, ev == EvRun && w.mid && !wnd_open)

@@ -5,7 +5,10 @@
 // acknowledges. It owns the receive context of every QP, separate from the send context, and
 // handles one event per cycle: a header, a placement, an acknowledgement to send, or the outcome of
 // a receive completion. A header that must wait (verdict register full, eight packets in flight,
-// address hazard) blocks only its own plane. Acknowledgements wait in per-plane queues that hold
+// address hazard) blocks only its own plane. A READ request never blocks: it is kept in the QP's table
+// until everything before it is placed and a descriptor of VC bulk is free; then its response is
+// handed to nic_port. So headers are always drained, whatever the link to the peer does.
+// Acknowledgements wait in per-plane queues that hold
 // each QP at most once, so they coalesce while a plane has no credit.
 // See also: nic_core.md, nic_requester.sv, nic_completer.sv.
 
@@ -72,6 +75,12 @@ module nic_responder #(
   input  logic [Planes*ubl_pkg::RxdBits-1:0] rxd_data_i,
   /// Taken.
   output logic [Planes-1:0]                  rxd_ready_o,
+  /// Per plane: payload of a READ response could not be read.
+  input  logic [Planes-1:0]                  txc_valid_i,
+  /// The reports (txc_t each).
+  input  logic [Planes*ubl_pkg::TxcBits-1:0] txc_data_i,
+  /// Taken.
+  output logic [Planes-1:0]                  txc_ready_o,
   /// Per plane: the verdict register is free.
   input  logic [Planes-1:0]                  rxv_free_i,
   /// A verdict is issued.
@@ -83,6 +92,8 @@ module nic_responder #(
 
   /// Per plane: a descriptor slot of VC rsp is free.
   input  logic [Planes-1:0] cred_i,
+  /// Per plane: a READ response may take a descriptor slot of VC bulk.
+  input  logic [Planes-1:0] cred_bulk_i,
   /// The event of this cycle may emit a descriptor (registers only) ...
   output logic              tx_plan_o,
   /// ... on this plane.
@@ -139,8 +150,11 @@ module nic_responder #(
   localparam int unsigned InfW = $clog2(InfDepth);
   localparam int unsigned NumInf = Planes * InfDepth;
   localparam int unsigned NoteW = 5;
+  localparam int unsigned MaxReads = ubl_pkg::NicMaxReads;
+  localparam int unsigned ReadW = $clog2(MaxReads);
+  localparam int unsigned ReadBits = 77;
 
-  // Receive context. in_ack, inflight, iplane and cqe_wait describe real objects on their way and
+  // Receive context. in_ack, in_rd, inflight, iplane and cqe_wait describe real objects on their way and
   // survive write_qp.
   typedef struct packed {
     logic              err;       // failed on the receive side; the requester is being told
@@ -161,6 +175,8 @@ module nic_responder #(
     logic [InfW:0]     inflight;
     logic [2:0]        iplane;    // plane of the packets in flight
     logic [NoteW-1:0]  cqe_wait;  // receive completions not yet written
+    logic [ReadW:0]    reads;     // READ requests not yet answered: the PSNs before expect_psn
+    logic [Planes-1:0] in_rd;
   } rctx_t;
 
   typedef struct packed {
@@ -177,7 +193,7 @@ module nic_responder #(
 
   localparam int unsigned InfBits = QpW + 89;
 
-  localparam int unsigned CtxBits = 196 + Planes;
+  localparam int unsigned CtxBits = 197 + ReadW + 2 * Planes;
 
   // Memories are plain vectors: yosys drops the dimension of an array of a local struct type.
   logic [CtxBits-1:0] ctx_mem [NumQp];
@@ -186,6 +202,8 @@ module nic_responder #(
   logic [63:0] inf_addr_mem [NumInf];
   logic [63:0] inf_last_mem [NumInf];
   logic [QpW-1:0] ack_mem [2**(3+QpW)];
+  logic [QpW-1:0] rdq_mem [2**(3+QpW)];
+  logic [ReadBits-1:0] rd_mem [NumQp*MaxReads];  // by PSN: address and length of a READ request
 
   logic [InfW:0] inf_wr_q [Planes];
   logic [InfW:0] inf_rd_q [Planes];
@@ -193,7 +211,10 @@ module nic_responder #(
   logic [NumInf-1:0] inf_red_q;   // is a REDUCE
   logic [QpW:0] ack_wr_q [Planes];
   logic [QpW:0] ack_rd_q [Planes];
-  logic [Planes-1:0] ack_ne_q, ack_mask_q, rxh_mask_q, rxd_mask_q;
+  logic [QpW:0] rdq_wr_q [Planes];
+  logic [QpW:0] rdq_rd_q [Planes];
+  logic [Planes-1:0] ack_ne_q, ack_mask_q, rxh_mask_q, rxd_mask_q, rdq_ne_q, rdq_mask_q, txc_mask_q;
+  logic rd_turn_q;  // READ responses go before acknowledgements
   logic [1:0] grp_q;
 
   // ---------------------------------------------------------------------------------------------
@@ -205,18 +226,21 @@ module nic_responder #(
   localparam logic [2:0] EvRxd = 3'd4;
   localparam logic [2:0] EvRxh = 3'd5;
   localparam logic [2:0] EvAck = 3'd6;
+  localparam logic [2:0] EvTxc = 3'd7;
 
   logic [Planes-1:0] rxh_src, rxh_hot, rxd_src, rxd_hot, ack_elig, ack_src, ack_hot;
-  logic [2:0] rxh_plane, rxd_plane, ack_plane;
-  logic g_rxd, g_rxh, g_ack;
+  logic [Planes-1:0] rdq_elig, rdq_src, rdq_hot, txc_src, txc_hot;
+  logic [2:0] rxh_plane, rxd_plane, ack_plane, rdq_plane, txc_plane;
+  logic g_rxd, g_rxh, g_ack, sel_rd;
   logic [1:0] grp;
   logic [2:0] ev;
-  logic [QpW-1:0] q, ack_q;
+  logic [QpW-1:0] q, ack_q, rdq_q;
   ubl_pkg::rxh_t h;
   ubl_pkg::rxd_t d;
+  ubl_pkg::txc_t t;
   inf_t e;
   logic [2+InfW:0] inf_head, inf_tail;
-  logic [QpW:0] ack_rd, ack_rd_next;
+  logic [QpW:0] ack_rd, ack_rd_next, rdq_rd, rdq_rd_next;
 
   always_comb begin
     rxh_src   = ((rxh_valid_i & rxh_mask_q) != '0) ? (rxh_valid_i & rxh_mask_q) : rxh_valid_i;
@@ -226,13 +250,22 @@ module nic_responder #(
     rxh_hot   = rxh_src & (~rxh_src + 1'b1);
     rxd_hot   = rxd_src & (~rxd_src + 1'b1);
     ack_hot   = ack_src & (~ack_src + 1'b1);
+    rdq_elig  = rdq_ne_q & cred_bulk_i;
+    rdq_src   = ((rdq_elig & rdq_mask_q) != '0) ? (rdq_elig & rdq_mask_q) : rdq_elig;
+    rdq_hot   = rdq_src & (~rdq_src + 1'b1);
+    txc_src   = ((txc_valid_i & txc_mask_q) != '0) ? (txc_valid_i & txc_mask_q) : txc_valid_i;
+    txc_hot   = txc_src & (~txc_src + 1'b1);
     rxh_plane = '0;
     rxd_plane = '0;
     ack_plane = '0;
+    rdq_plane = '0;
+    txc_plane = '0;
     for (int unsigned p = 0; p < Planes; p++) begin
       if (rxh_hot[p]) rxh_plane = 3'(p);
       if (rxd_hot[p]) rxd_plane = 3'(p);
       if (ack_hot[p]) ack_plane = 3'(p);
+      if (rdq_hot[p]) rdq_plane = 3'(p);
+      if (txc_hot[p]) txc_plane = 3'(p);
     end
   end
 
@@ -240,10 +273,13 @@ module nic_responder #(
   assign d = ubl_pkg::rxd_t'(rxd_data_i[32'(rxd_plane)*ubl_pkg::RxdBits +: ubl_pkg::RxdBits]);
 
   localparam int unsigned PlW = (Planes > 1) ? $clog2(Planes) : 1;
-  logic [PlW-1:0] rxh_pl, rxd_pl, ack_pl, apush_pl;
+  assign t = ubl_pkg::txc_t'(txc_data_i[32'(txc_plane)*ubl_pkg::TxcBits +: ubl_pkg::TxcBits]);
+
+  logic [PlW-1:0] rxh_pl, rxd_pl, ack_pl, rdq_pl, apush_pl;
   assign rxh_pl = rxh_plane[PlW-1:0];
   assign rxd_pl = rxd_plane[PlW-1:0];
   assign ack_pl = ack_plane[PlW-1:0];
+  assign rdq_pl = rdq_plane[PlW-1:0];
 
   localparam int unsigned InfIdxW = (NumInf > 1) ? $clog2(NumInf) : 1;
   assign inf_head = {rxd_plane, inf_rd_q[rxd_pl][InfW-1:0]};
@@ -254,9 +290,14 @@ module nic_responder #(
   assign ack_rd_next = ack_rd + 1'b1;
   assign ack_q       = ack_mem[{ack_plane, ack_rd[QpW-1:0]}];
 
+  assign rdq_rd      = rdq_rd_q[rdq_pl];
+  assign rdq_rd_next = rdq_rd + 1'b1;
+  assign rdq_q       = rdq_mem[{rdq_plane, rdq_rd[QpW-1:0]}];
+
   assign g_rxd = (|rxd_valid_i) & cqe_ready_i & err_ready_i;
   assign g_rxh = (|rxh_valid_i) & err_ready_i;
-  assign g_ack = |ack_elig;
+  assign g_ack  = (|ack_elig) | (|rdq_elig);
+  assign sel_rd = (|rdq_elig) & (rd_turn_q | ~(|ack_elig));
 
   always_comb begin
     grp = 2'd3;
@@ -284,6 +325,8 @@ module nic_responder #(
       else if (init_kind_i == nic_core_pkg::InitQp) ev = EvInit;
     end else if (note_valid_i) begin
       ev = EvNote;
+    end else if ((|txc_valid_i) && err_ready_i) begin
+      ev = EvTxc;
     end else begin
       unique case (grp)
         2'd0: ev = EvRxd;
@@ -296,7 +339,8 @@ module nic_responder #(
       EvNote: q = note_i.qpn[QpW-1:0];
       EvRxd: q = e.q;
       EvRxh: q = h.dst_qpn[QpW-1:0];
-      EvAck: q = ack_q;
+      EvAck: q = sel_rd ? rdq_q : ack_q;
+      EvTxc: q = t.qpn[QpW-1:0];
       default: q = init_idx_i[QpW-1:0];
     endcase
   end
@@ -306,13 +350,16 @@ module nic_responder #(
   assign note_ready_o = ev == EvNote;
   assign rxd_ready_o  = (ev == EvRxd) ? rxd_hot : '0;
   assign tx_plan_o    = ev == EvAck;
-  assign tx_plane_o   = ack_plane;
+  assign tx_plane_o   = sel_rd ? rdq_plane : ack_plane;
+  assign txc_ready_o  = (ev == EvTxc) ? txc_hot : '0;
 
   // ---------------------------------------------------------------------------------------------
   // The event
   rctx_t w, n;
-  logic is_red, is_imm, qp_ok, req_bad, rkey_ok, hazard, blocked, accept, take, want_ack;
-  logic [23:0] dpsn, d_nak_rxd, d_nak_note;
+  logic is_red, is_imm, is_read, rd_note, rpush, want_rd, qp_ok, req_bad, rkey_ok, hazard, blocked, accept, take, want_ack;
+  logic [23:0] dpsn, d_nak_rxd, d_nak_note, d_nak_txc, rd_psn, rd_age;
+  logic [63:0] rd_addr;
+  logic [12:0] rd_len;
   logic [63:0] h_last;
   logic [64:0] h_end, mr_end;
   logic apush, cqe_valid, err_valid, log_valid, tx_valid, rxv_valid, placed;
@@ -326,16 +373,22 @@ module nic_responder #(
   assign posted  = post_mem[q];
   assign is_red  = (h.opcode == ubl_pkg::PktOpReduce) | (h.opcode == ubl_pkg::PktOpReduceImm);
   assign is_imm  = (h.opcode == ubl_pkg::PktOpWriteImm) | (h.opcode == ubl_pkg::PktOpReduceImm);
+  assign is_read = h.opcode == ubl_pkg::PktOpReadRequest;
+  assign rd_psn  = w.expect_psn - 24'(w.reads);  // of the oldest READ without an answer
+  assign {rd_addr, rd_len} = rd_mem[{q, rd_psn[ReadW-1:0]}];
   assign h_end   = {1'b0, h.raddr} + {52'd0, h.len};
   assign h_last  = h.raddr + {51'd0, h.len} - 64'd1;
   assign mr_end  = {1'b0, mr_i.base} + {1'b0, mr_i.length};
-  assign rkey_ok = mr_i.valid & (is_red ? mr_i.remote_reduce : mr_i.remote_write) &
+  assign rkey_ok = mr_i.valid &
+                   (is_red ? mr_i.remote_reduce : (is_read ? mr_i.remote_read : mr_i.remote_write)) &
                    (mr_i.key == h.rkey[7:0]) & (mr_i.pd == cfg_i.pd) &
                    ((h.rkey >> (8 + MrW)) == 32'd0) &
                    (h.raddr >= mr_i.base) & (h_end <= mr_end);
   assign req_bad = (h.len > 13'(ubl_pkg::LinkMtu)) |
-                   ~(is_red | (h.opcode == ubl_pkg::PktOpWrite) |
+                   ~(is_red | is_read | (h.opcode == ubl_pkg::PktOpWrite) |
                      (h.opcode == ubl_pkg::PktOpWriteImm)) |
+                   // A requester keeps no more READs in flight, and nothing else behind them.
+                   (is_read ? w.reads == (ReadW+1)'(MaxReads) : w.reads != '0) |
                    (is_red & ((h.len[1:0] != 2'd0) | (h.red_op != ubl_pkg::RedOpAdd) |
                               (h.red_dtype != ubl_pkg::RedTypeF32)));
 
@@ -363,14 +416,19 @@ module nic_responder #(
     take        = 1'b0;
     blocked     = 1'b0;
     placed      = 1'b0;
+    rd_note     = 1'b0;
     log_d       = '0;
     log_d.qpn   = 16'(q);
     log_d.plane = 8'(rxh_plane);
     log_d.psn   = h.psn;
     tx_d        = '0;
+    tx_d.opcode = ubl_pkg::PktOpAck;
+    tx_d.vc     = ubl_pkg::VcRsp;
     dpsn        = h.psn - w.expect_psn;
     d_nak_rxd   = w.nak_psn - e.psn;
     d_nak_note  = w.nak_psn - note_i.psn;
+    d_nak_txc   = w.nak_psn - t.psn;
+    rd_age      = w.done - 24'd1 - t.psn;
     qp_ok       = ((h.dst_qpn >> QpW) == 24'd0) & (state_i == 2'd1) & ~w.err & enable_i &
                   (h.src_node == cfg_i.remote_node);
 
@@ -394,12 +452,14 @@ module nic_responder #(
         n.inflight   = w.inflight;
         n.iplane     = w.iplane;
         n.cqe_wait   = w.cqe_wait;
+        n.in_rd      = w.in_rd;
       end
 
       EvNote: begin
         n.cqe_wait = w.cqe_wait - 1'b1;
         if (note_i.fail && note_i.epoch == cfg_i.epoch) begin
-          n.err = 1'b1;
+          n.err   = 1'b1;
+          n.reads = '0;
           if (w.nak_v ? (d_nak_note != 24'd0 && !d_nak_note[23]) : !w.err) begin
             n.nak_v   = 1'b1;
             n.nak_syn = ubl_pkg::SyndromeNakOper;
@@ -418,6 +478,7 @@ module nic_responder #(
             log_d.cause = ubl_pkg::ErrCauseMemWrite;
             err_valid   = 1'b1;
             n.err       = 1'b1;
+            n.reads     = '0;
             if (w.nak_v ? (d_nak_rxd != 24'd0 && !d_nak_rxd[23]) : !w.err) begin
               n.nak_v   = 1'b1;
               n.nak_syn = ubl_pkg::SyndromeNakOper;
@@ -439,6 +500,24 @@ module nic_responder #(
               n.ccnt     = w.ccnt + 48'd1;
               n.cqe_wait = w.cqe_wait + 1'b1;
             end
+          end
+        end
+      end
+
+      EvTxc: begin
+        // A response was spoiled. The report may be one of an earlier life of the QP.
+        log_d.psn   = t.psn;
+        log_d.plane = 8'(txc_plane);
+        if (rd_age < 24'(2 * ubl_pkg::NicMaxReads) && state_i != 2'd0) begin
+          log_valid   = 1'b1;
+          log_d.cause = ubl_pkg::ErrCauseMemWrite;
+          err_valid   = 1'b1;
+          n.err       = 1'b1;
+          n.reads     = '0;
+          if (w.nak_v ? (d_nak_txc != 24'd0 && !d_nak_txc[23]) : !w.err) begin
+            n.nak_v   = 1'b1;
+            n.nak_syn = ubl_pkg::SyndromeNakOper;
+            n.nak_psn = t.psn;
           end
         end
       end
@@ -496,11 +575,20 @@ module nic_responder #(
           n.nak_v     = 1'b1;
           n.nak_syn   = ubl_pkg::SyndromeRnr;
           n.nak_psn   = w.expect_psn;
-        end else if (hazard || (inf_wr_q[rxh_pl] - inf_rd_q[rxh_pl]) == (InfW+1)'(InfDepth) ||
-                     (w.inflight != '0 && w.iplane != rxh_plane)) begin
+        end else if (!is_read && (hazard || (inf_wr_q[rxh_pl] - inf_rd_q[rxh_pl]) == (InfW+1)'(InfDepth) ||
+                     (w.inflight != '0 && w.iplane != rxh_plane))) begin
           // Placements of one QP are reported in order only within a plane, so a QP that changes
           // its plane waits for the old one to run empty.
           blocked = 1'b1;
+        end else if (is_read) begin
+          take         = 1'b1;
+          rd_note      = 1'b1;
+          n.reads      = w.reads + 1'b1;
+          n.expect_psn = w.expect_psn + 24'd1;
+          n.gap        = 1'b0;
+          n.nak_v      = 1'b0;
+          n.aplane     = rxh_plane;
+          n.ce         = w.ce | h.ce;
         end else begin
           take         = 1'b1;
           rxv_valid    = 1'b1;
@@ -516,12 +604,27 @@ module nic_responder #(
         end
       end
 
-      EvAck: begin
+      EvAck: if (sel_rd) begin
+        n.in_rd[rdq_pl] = 1'b0;
+        if (w.aplane == rdq_plane && w.reads != '0 && w.inflight == '0 && w.cqe_wait == '0) begin
+          tx_valid      = 1'b1;
+          tx_d.opcode   = ubl_pkg::PktOpReadResponse;
+          tx_d.vc       = ubl_pkg::VcBulk;
+          tx_d.laddr    = rd_addr;
+          tx_d.len      = rd_len;
+          tx_d.syndrome = ubl_pkg::SyndromeAck;
+          tx_d.psn      = rd_psn;
+          n.reads       = w.reads - 1'b1;
+          n.done        = w.done + 24'd1;
+          n.msn         = w.msn + 24'd1;
+          tx_d.msn      = n.msn;
+        end
+      end else begin
         n.in_ack[ack_pl] = 1'b0;
         if (w.aplane == ack_plane && w.cqe_wait == '0) begin
           tx_d.becn = w.ce;
           tx_d.msn  = w.msn;
-          if (w.nak_v && w.inflight == '0) begin
+          if (w.nak_v && w.inflight == '0 && w.reads == '0) begin
             tx_valid      = 1'b1;
             tx_d.syndrome = w.nak_syn;
             tx_d.psn      = w.nak_psn;
@@ -542,8 +645,6 @@ module nic_responder #(
       default: ;
     endcase
 
-    tx_d.opcode   = ubl_pkg::PktOpAck;
-    tx_d.vc       = ubl_pkg::VcRsp;
     tx_d.dst_node = cfg_i.remote_node;
     tx_d.dst_qpn  = cfg_i.remote_qpn;
     tx_d.src_qpn  = 16'(q);
@@ -551,10 +652,14 @@ module nic_responder #(
     // One rule queues a QP for an acknowledgement. A NAK also acknowledges everything before it, so
     // it waits until that is placed; completions that are not yet written hold everything back.
     want_ack = (n.cqe_wait == '0) &
-               ((n.ack_p & ~n.err) | (n.nak_v & (n.inflight == '0)));
+               ((n.ack_p & ~n.err) | (n.nak_v & (n.inflight == '0) & (n.reads == '0)));
     apush_pl = n.aplane[PlW-1:0];
     apush    = (ev != EvNone) & want_ack & ~n.in_ack[apush_pl];
     if (apush) n.in_ack[apush_pl] = 1'b1;
+    // The same for READ responses: memory is read when everything before is in it.
+    want_rd = (n.reads != '0) & (n.inflight == '0) & (n.cqe_wait == '0);
+    rpush   = (ev != EvNone) & want_rd & ~n.in_rd[apush_pl];
+    if (rpush) n.in_rd[apush_pl] = 1'b1;
   end
 
   always_comb begin
@@ -571,7 +676,7 @@ module nic_responder #(
   end
 
   assign rxh_ready_o = take ? rxh_hot : '0;
-  assign rxv_valid_o = rxv_valid;
+  assign rxv_valid_o = rxv_valid & ~is_read;  // a READ request carries nothing
   assign rxv_plane_o = rxh_plane;
   assign rxv_o       = rxv_d;
   assign tx_valid_o  = tx_valid;
@@ -609,6 +714,8 @@ module nic_responder #(
       inf_addr_mem[inf_tail[InfIdxW-1:0]] <= h.raddr;
       inf_last_mem[inf_tail[InfIdxW-1:0]] <= h_last;
     end
+    if (rd_note) rd_mem[{q, h.psn[ReadW-1:0]}] <= {h.raddr, h.len};
+    if (rpush) rdq_mem[{3'(apush_pl), rdq_wr_q[apush_pl][QpW-1:0]}] <= q;
     if (apush) ack_mem[{3'(apush_pl), ack_wr_q[apush_pl][QpW-1:0]}] <= q;
   end
 
@@ -619,6 +726,8 @@ module nic_responder #(
         inf_rd_q[p] <= '0;
         ack_wr_q[p] <= '0;
         ack_rd_q[p] <= '0;
+        rdq_wr_q[p] <= '0;
+        rdq_rd_q[p] <= '0;
       end
       inf_live_q <= '0;
       inf_red_q  <= '0;
@@ -626,6 +735,10 @@ module nic_responder #(
       ack_mask_q <= '0;
       rxh_mask_q <= '0;
       rxd_mask_q <= '0;
+      rdq_ne_q   <= '0;
+      rdq_mask_q <= '0;
+      txc_mask_q <= '0;
+      rd_turn_q  <= 1'b0;
       grp_q      <= 2'd0;
     end else begin
       if (ev == EvRxd) begin
@@ -639,7 +752,18 @@ module nic_responder #(
         inf_live_q[inf_tail[InfIdxW-1:0]] <= h.len != 13'd0;
         inf_red_q[inf_tail[InfIdxW-1:0]]  <= is_red;
       end
-      if (ev == EvAck) begin
+      if (ev == EvTxc) txc_mask_q <= ~(txc_hot | (txc_hot - 1'b1));
+      if (ev == EvAck) rd_turn_q <= ~sel_rd;
+      if (ev == EvAck && sel_rd) begin
+        rdq_rd_q[rdq_pl] <= rdq_rd_next;
+        rdq_mask_q       <= ~(rdq_hot | (rdq_hot - 1'b1));
+        if (rdq_rd_next == rdq_wr_q[rdq_pl]) rdq_ne_q[rdq_pl] <= 1'b0;
+      end
+      if (rpush) begin
+        rdq_wr_q[apush_pl] <= rdq_wr_q[apush_pl] + 1'b1;
+        rdq_ne_q[apush_pl] <= 1'b1;
+      end
+      if (ev == EvAck && !sel_rd) begin
         ack_rd_q[ack_pl] <= ack_rd_next;
         ack_mask_q       <= ~(ack_hot | (ack_hot - 1'b1));
         if (ack_rd_next == ack_wr_q[ack_pl]) ack_ne_q[ack_pl] <= 1'b0;
@@ -659,10 +783,11 @@ module nic_responder #(
   assign rs          = rctx_t'(ctx_mem[stat_idx_i]);
   assign stat_exp_o  = rs.expect_psn;
   assign stat_msn_o  = rs.msn;
-  assign unused_bits = ^{rs, h, d.qpn, d.psn, note_i.qpn, cfg_i, mr_i, db_qpn_i, inf_head,
+  assign unused_bits = ^{rs, h, t, d.rsp, d.qpn, d.psn, note_i.qpn, cfg_i, mr_i, db_qpn_i, inf_head,
                          inf_tail, rxd_plane, blocked, placed};
 
-  assign busy_o = (|rxh_valid_i) | (|rxd_valid_i) | (|ack_elig) | note_valid_i;
+  assign busy_o = (|rxh_valid_i) | (|rxd_valid_i) | (|ack_elig) | (|rdq_elig) | (|txc_valid_i) |
+                  note_valid_i;
 
   `UBL_ASSERT_INIT(inf_bits, InfBits == $bits(inf_t) && CtxBits == $bits(rctx_t))
   `UBL_ASSERT(rxd_expected, ev != EvRxd || inf_wr_q[rxd_pl] != inf_rd_q[rxd_pl])
@@ -673,7 +798,11 @@ module nic_responder #(
   `UBL_ASSERT(cqe_wait_range, !cqe_valid || (w.cqe_wait != '1 && cqe_ready_i))
   `UBL_ASSERT(ack_queue, !apush ||
               (ack_wr_q[apush_pl] - ack_rd_q[apush_pl]) != (QpW+1)'(NumQp))
-  `UBL_ASSERT(ack_credit, !tx_valid || cred_i[ack_pl])
+  `UBL_ASSERT(ack_credit, !tx_valid || (sel_rd ? cred_bulk_i[rdq_pl] : cred_i[ack_pl]))
+  `UBL_ASSERT(read_order, !(tx_valid && sel_rd) || rd_psn == w.done)
+  `UBL_ASSERT(read_queue, !rpush ||
+              (rdq_wr_q[apush_pl] - rdq_rd_q[apush_pl]) != (QpW+1)'(NumQp))
+  `UBL_COVER(read_behind_write, ev == EvRxh && rd_note && w.inflight != '0)
   `UBL_COVER(hazard_wait, ev == EvRxh && hazard && blocked)
   `UBL_COVER(plane_change_wait, ev == EvRxh && blocked && w.inflight != '0 && w.iplane != rxh_plane)
   `UBL_COVER(ack_behind_cqe, ev == EvAck && w.cqe_wait != '0)

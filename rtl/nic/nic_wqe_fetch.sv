@@ -358,9 +358,10 @@ module nic_wqe_fetch #(
   assign fresh     = rb_take & (tg.epoch == rsp_cfg_i.epoch);
   assign raw       = ubl_pkg::wqe_t'(rb_data);
   assign is_red    = (raw.opcode == ubl_pkg::WqeOpReduce) | (raw.opcode == ubl_pkg::WqeOpReduceImm);
-  assign bad = (raw.opcode > ubl_pkg::WqeOpReduceImm) | (|raw.rsvd_0) | (|raw.rsvd_1) |
+  assign bad = (raw.opcode > ubl_pkg::WqeOpRead) | (|raw.rsvd_0) | (|raw.rsvd_1) |
                (|raw.rsvd_2) | (|raw.rsvd_3) |
-               ((raw.vc != ubl_pkg::VcReq) & (raw.vc != ubl_pkg::VcBulk)) |
+               ((raw.vc != ubl_pkg::VcReq) &
+                ((raw.vc != ubl_pkg::VcBulk) | (raw.opcode == ubl_pkg::WqeOpRead))) |
                (is_red & ((raw.red_op != ubl_pkg::RedOpAdd) |
                           (raw.red_dtype != ubl_pkg::RedTypeF32)));
 

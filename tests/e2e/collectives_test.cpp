@@ -183,6 +183,19 @@ TEST(PointToPoint, BulkGoodputOfAllPlanes) {
   EXPECT_LE(r.json["goodput_per_card_GBps"], 387.9);
 }
 
+TEST(PointToPoint, Read) {
+  for (const unsigned bytes : {1, 63, 4097, 300001})
+    EXPECT_TRUE(verified(ublsim(fmt::format("run read --cards 2 --bytes {} -q", bytes))));
+}
+
+TEST(PointToPoint, ReadGoodputOfOnePlane) {
+  const Outcome r = ublsim("run read --cards 2 --bytes 1MiB --planes 1 -q");
+  ASSERT_TRUE(verified(r));
+  // As for WRITE; two flits of request per packet of the other direction share it.
+  EXPECT_GE(r.json["goodput_per_card_GBps"], 45.0);
+  EXPECT_LE(r.json["goodput_per_card_GBps"], 48.5);
+}
+
 TEST(PointToPoint, BulkGoodputOfOnePlane) {
   const Outcome r = ublsim("run sendrecv --cards 2 --bytes 1MiB --planes 1 -q");
   ASSERT_TRUE(verified(r));

@@ -40,6 +40,8 @@ TEST(Usage, BadOptions) {
   expect_usage("run allreduce --faults /no/such/file", "/no/such/file");
   expect_usage("run broadcast --cards 3 --root 3", "--root 3");
   expect_usage("run broadcast --bytes 6", "--bytes 6");
+  expect_usage("run read --cards 3", "--cards 2");
+  expect_usage("run read --in-place", "--in-place");
   expect_usage("run sendrecv --cards 2 --in-place", "--in-place");
   expect_usage("run alltoall --in-place", "--in-place");
   expect_usage("run pingpong --in-place", "--in-place");

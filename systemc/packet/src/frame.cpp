@@ -80,7 +80,7 @@ bool Frame::operator==(const Frame& o) const {
          ecn == o.ecn && src_qpn == o.src_qpn && dst_qpn == o.dst_qpn && opcode == o.opcode &&
          psn == o.psn && ack_req == o.ack_req && becn == o.becn && raddr == o.raddr &&
          rkey == o.rkey && red_op == o.red_op && red_dtype == o.red_dtype && imm == o.imm &&
-         syndrome == o.syndrome && msn == o.msn && payload == o.payload;
+         syndrome == o.syndrome && msn == o.msn && read_len == o.read_len && payload == o.payload;
 }
 
 OpInfo op_info(spec::PktOp opcode) {
@@ -92,6 +92,12 @@ OpInfo op_info(spec::PktOp opcode) {
       return op;
     case spec::PktOp::kWriteImm:
       op.reth = op.immdt = op.payload = true;
+      return op;
+    case spec::PktOp::kReadRequest:
+      op.reth = true;
+      return op;
+    case spec::PktOp::kReadResponse:
+      op.aeth = op.payload = true;
       return op;
     case spec::PktOp::kAck:
       op.aeth = true;
@@ -141,6 +147,8 @@ std::vector<uint8_t> build(const Frame& f) {
   require(f.msn < 1u << 24, "msn has more than 24 bits");
   require(op.payload || f.payload.empty(), "payload in an operation without one");
   require(f.payload.size() <= spec::kLinkMtu, "payload is longer than the MTU");
+  require(f.read_len <= spec::kLinkMtu, "read_len is longer than the MTU");
+  require(f.read_len == 0 || (op.reth && !op.payload), "read_len in another operation");
 
   const size_t size = frame_bytes(f.opcode, f.payload.size());
   std::vector<uint8_t> bytes(size);
@@ -187,7 +195,7 @@ std::vector<uint8_t> build(const Frame& f) {
     spec::Reth reth;
     reth.va = f.raddr;
     reth.rkey = f.rkey;
-    reth.length = static_cast<uint32_t>(f.payload.size());
+    reth.length = op.payload ? static_cast<uint32_t>(f.payload.size()) : f.read_len;
     reth.pack(p + at);
     at += spec::kLinkRethBytes;
   }
@@ -340,7 +348,9 @@ ParseResult parse(const uint8_t* data, size_t size) {
   size_t at = kExtAt;
   if (op.reth) {
     const spec::Reth reth = spec::Reth::unpack(data + at);
-    if (reth.length != payload_bytes) return fail(ParseError::kLengthMismatch);
+    if (op.payload && reth.length != payload_bytes) return fail(ParseError::kLengthMismatch);
+    if (!op.payload && reth.length > spec::kLinkMtu) return fail(ParseError::kTooLong);
+    if (!op.payload) f.read_len = reth.length;
     f.raddr = reth.va;
     f.rkey = reth.rkey;
     at += spec::kLinkRethBytes;

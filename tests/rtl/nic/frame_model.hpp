@@ -80,7 +80,15 @@ inline void fix_fcs(Bytes& frame) {
   put_little(frame, fcs_of(frame, end));
 }
 
-inline bool has_reth(uint8_t op) { return op != static_cast<uint8_t>(spec::PktOp::kAck); }
+inline bool is_ack(uint8_t op) { return op == static_cast<uint8_t>(spec::PktOp::kAck); }
+inline bool is_read_request(uint8_t op) {
+  return op == static_cast<uint8_t>(spec::PktOp::kReadRequest);
+}
+inline bool is_read_response(uint8_t op) {
+  return op == static_cast<uint8_t>(spec::PktOp::kReadResponse);
+}
+inline bool has_reth(uint8_t op) { return !is_ack(op) && !is_read_response(op); }
+inline bool has_payload(uint8_t op) { return !is_ack(op) && !is_read_request(op); }
 inline bool is_reduce(uint8_t op) {
   return op == static_cast<uint8_t>(spec::PktOp::kReduce) ||
          op == static_cast<uint8_t>(spec::PktOp::kReduceImm);
@@ -93,11 +101,11 @@ inline bool has_imm(uint8_t op) {
 // The frame that descriptor `d` and its payload must become on the wire.
 inline Bytes build_frame(const spec::Txd& d, uint16_t node, uint8_t plane, const Bytes& payload,
                          bool read_error = false) {
-  const bool ack = !has_reth(d.opcode);
-  const size_t len = ack ? 0 : d.len;
+  const bool ack = is_ack(d.opcode), reth = has_reth(d.opcode);
+  const size_t len = has_payload(d.opcode) ? d.len : 0;
   const size_t pad = (4 - len % 4) % 4;
   const size_t headers =
-      12 + (ack ? 4 : 16) + (is_reduce(d.opcode) ? 4 : 0) + (has_imm(d.opcode) ? 4 : 0);
+      12 + (reth ? 16 : 4) + (is_reduce(d.opcode) ? 4 : 0) + (has_imm(d.opcode) ? 4 : 0);
   const size_t udp_length = 8 + headers + len + pad + 4;
   Bytes f;
   f.reserve(headers + len + 64);
@@ -110,13 +118,15 @@ inline Bytes build_frame(const spec::Txd& d, uint16_t node, uint8_t plane, const
   put(f, 10, 1), put(f, plane, 1), put(f, node, 2);
   put(f, 10, 1), put(f, plane, 1), put(f, d.dst_node, 2);
   put(f, 0xC000 | (d.src_qpn & 0x3fff), 2), put(f, 4791, 2), put(f, udp_length, 2), put(f, 0, 2);
-  put(f, d.opcode, 1), put(f, ack ? 0 : pad << 4, 1), put(f, 0xffff, 2);
+  put(f, d.opcode, 1), put(f, pad << 4, 1), put(f, 0xffff, 2);
   put(f, d.becn ? 0x40 : 0, 1), put(f, d.dst_qpn, 3);
   put(f, d.ack_req ? 0x80 : 0, 1), put(f, d.psn, 3);
-  if (ack) {
-    put(f, d.syndrome, 1), put(f, d.msn, 3);
+  if (reth) {
+    put(f, d.raddr, 8), put(f, d.rkey, 4), put(f, d.len, 4);
   } else {
-    put(f, d.raddr, 8), put(f, d.rkey, 4), put(f, len, 4);
+    put(f, d.syndrome, 1), put(f, d.msn, 3);
+  }
+  if (!ack) {
     if (is_reduce(d.opcode))
       put(f, static_cast<uint64_t>(d.red_op) << 4 | d.red_dtype, 1), put(f, 0, 3);
     if (has_imm(d.opcode)) put(f, d.imm, 4);
@@ -142,6 +152,7 @@ inline spec::Rxh expected_header(const spec::Txd& d, uint16_t node) {
   if (!has_reth(d.opcode)) {
     h.syndrome = d.syndrome;
     h.msn = d.msn;
+    if (has_payload(d.opcode)) h.len = d.len;
     return h;
   }
   h.raddr = d.raddr;

@@ -46,7 +46,7 @@ class Loop {
   // Draws a descriptor for side s and notes what it must become.
   void send(int s) {
     const bool ack = r() % 3 == 0;
-    const uint8_t op = ack ? kAck : kRequests[r() % 4];
+    const uint8_t op = ack ? kAck : kRequests[r() % 6];
     const uint8_t vc = ack ? kRsp : (r() & 1 ? kBulk : kReq);
     unsigned len = r() % 3 == 0 ? r() % 4097 : r() % 200;
     if (is_reduce(op)) len &= ~3u;
@@ -101,11 +101,11 @@ class Loop {
     ASSERT_FALSE(sent[s][f.vc].empty());
     const spec::Txd d = sent[s][f.vc].front();
     sent[s][f.vc].pop_front();
-    const bool bad_read = d.opcode != kAck && d.len != 0 && (d.laddr & kBadAddress);
-    Receiver::Expected e{expected_header(d, side[s]->bench.config.node), {}};
+    const bool bad_read = has_payload(d.opcode) && d.len != 0 && (d.laddr & kBadAddress);
+    Receiver::Expected e{expected_header(d, side[s]->bench.config.node), {}, d.raddr};
     if (w.corrupt || bad_read) e.header.err = code(spec::ErrCause::kFcs);
     const Bytes& m = side[s]->bench.memory;
-    for (unsigned i = 0; i < d.len && d.opcode != kAck; ++i) {
+    for (unsigned i = 0; i < d.len && has_payload(d.opcode); ++i) {
       e.payload.push_back(m[(d.laddr + i) % m.size()]);
     }
     side[1 - s]->headers[f.vc].push_back(e);

@@ -25,12 +25,16 @@ inline constexpr uint8_t kWriteImm = static_cast<uint8_t>(spec::PktOp::kWriteImm
 inline constexpr uint8_t kReduce = static_cast<uint8_t>(spec::PktOp::kReduce);
 inline constexpr uint8_t kReduceImm = static_cast<uint8_t>(spec::PktOp::kReduceImm);
 inline constexpr uint8_t kAck = static_cast<uint8_t>(spec::PktOp::kAck);
+inline constexpr uint8_t kReadRequest = static_cast<uint8_t>(spec::PktOp::kReadRequest);
+inline constexpr uint8_t kReadResponse = static_cast<uint8_t>(spec::PktOp::kReadResponse);
 inline constexpr uint16_t kPeer = 0x0777;
 
 inline uint8_t code(spec::ErrCause c) { return static_cast<uint8_t>(c); }
 inline uint8_t code(spec::RxAction a) { return static_cast<uint8_t>(a); }
 
-constexpr std::array<uint8_t, 4> kRequests = {kWrite, kWriteImm, kReduce, kReduceImm};
+// Everything but acknowledgements.
+constexpr std::array<uint8_t, 6> kRequests = {kWrite,     kWriteImm,    kReduce,
+                                              kReduceImm, kReadRequest, kReadResponse};
 
 inline spec::Txd random_txd(std::mt19937_64& r, uint8_t opcode, uint8_t vc, unsigned len) {
   spec::Txd d;
@@ -90,7 +94,7 @@ class Receiver {
       h.ce = 1;
     }
     flits(to_flits(f, d.vc));
-    headers[d.vc].push_back({h, p});
+    headers[d.vc].push_back({h, p, d.raddr});
   }
 
   void bad(const Bytes& f, uint8_t vc, spec::ErrCause cause) {
@@ -101,7 +105,7 @@ class Receiver {
     spec::Rxh h;
     h.err = code(cause);
     h.vc = vc;
-    headers[vc].push_back({h, {}});
+    headers[vc].push_back({h, {}, 0});
   }
   void flits(const std::vector<spec::Flit>& list) {
     input.insert(input.end(), list.begin(), list.end());
@@ -155,21 +159,22 @@ class Receiver {
     }
     ASSERT_EQ(h.err, 0);
     ASSERT_TRUE(h == e.header) << "opcode " << int{h.opcode} << " len " << h.len;
-    if (h.opcode == kAck) return;
+    if (!has_payload(h.opcode)) return;
     spec::Rxv v;
+    v.rsp = is_read_response(h.opcode);
     v.action = code(is_reduce(h.opcode) ? spec::RxAction::kReduce : spec::RxAction::kWrite);
     if (r() % 100 < drop_percent) v.action = code(spec::RxAction::kDrop);
     v.qpn = static_cast<uint16_t>(h.dst_qpn);
     v.psn = h.psn;
-    v.addr = h.raddr;
+    v.addr = e.target;
     v.len = h.len;
     bench.verdicts.push_back(v);
     if (v.action == code(spec::RxAction::kDrop)) return;
-    const bool refused = h.len != 0 && (h.raddr & kBadAddress);
-    reports.push_back({v.qpn, v.psn, refused});
+    const bool refused = h.len != 0 && (v.addr & kBadAddress);
+    reports.push_back({v.qpn, v.psn, refused, v.rsp != 0});
     if (refused) return;
     for (unsigned i = 0; i < h.len; i += 4) {
-      auto at = [&](unsigned k) -> uint8_t& { return golden[(h.raddr + k) % golden.size()]; };
+      auto at = [&](unsigned k) -> uint8_t& { return golden[(v.addr + k) % golden.size()]; };
       if (v.action == code(spec::RxAction::kWrite)) {
         for (unsigned k = i; k < h.len && k < i + 4; ++k) at(k) = e.payload[k];
         continue;
@@ -191,17 +196,19 @@ class Receiver {
     ASSERT_EQ(d.qpn, w.qpn);
     ASSERT_EQ(d.psn, w.psn);
     ASSERT_EQ(d.err, w.err);
+    ASSERT_EQ(d.rsp != 0, w.rsp);
     placed_at.push_back(bench.now);
   }
 
   struct Expected {
     spec::Rxh header;
     Bytes payload;
+    uint64_t target = 0;
   };
   struct Report {
     uint16_t qpn;
     uint32_t psn;
-    bool err;
+    bool err, rsp;
   };
 
   Bench bench;

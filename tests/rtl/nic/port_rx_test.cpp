@@ -16,7 +16,7 @@ TEST(NicPortRx, EveryOpcodeAndLength) {
     for (unsigned len = 0; len <= 4096; len += is_reduce(op) ? 4 : 1) {
       if (len > 200 && len < 4000 && len % 61 > 4) continue;
       t.good(t.request(op, t.r() & 1 ? kBulk : kReq, len, next_target(t.r, cursor, len)),
-             t.payload(len), t.r() & 1);
+             t.payload(has_payload(op) ? len : 0), t.r() & 1);
     }
     t.good(t.request(kAck, kRsp, 0, 0), {}, t.r() & 1);
   }
@@ -40,12 +40,13 @@ TEST(NicPortRx, RandomTrafficAndBackPressure) {
         t.good(t.request(kAck, t.r() % 8 ? kRsp : kReq, 0, 0), {});
         continue;
       }
-      const uint8_t op = kRequests[t.r() % 4];
+      const uint8_t op = kRequests[t.r() % 6];
       unsigned len = t.r() % 4 == 0 ? t.r() % 4097 : t.r() % 150;
       if (is_reduce(op)) len &= ~3u;
       uint64_t at = next_target(t.r, cursor, len);
       if (t.r() % 20 == 0) at |= kBadAddress;
-      t.good(t.request(op, t.r() & 1 ? kBulk : kReq, len, at), t.payload(len), t.r() % 4 == 0);
+      t.good(t.request(op, t.r() & 1 ? kBulk : kReq, len, at), t.payload(has_payload(op) ? len : 0),
+             t.r() % 4 == 0);
     }
     t.run();
     ASSERT_FALSE(HasFailure()) << "round " << round;
@@ -55,10 +56,11 @@ TEST(NicPortRx, RandomTrafficAndBackPressure) {
 TEST(NicPortRx, AnyBitFlipIsFound) {
   Receiver t(BenchConfig{}, 3);
   for (int i = 0; i < 1500; ++i) {
-    const uint8_t op = std::array{kWrite, kWriteImm, kReduce, kReduceImm, kAck}[t.r() % 5];
+    const uint8_t op = std::array{kWrite,       kWriteImm,     kReduce, kReduceImm,
+                                  kReadRequest, kReadResponse, kAck}[t.r() % 7];
     const unsigned len = (t.r() % 3 ? t.r() % 64 : t.r() % 600) & (is_reduce(op) ? ~3u : ~0u);
     const uint8_t vc = op == kAck ? kRsp : (t.r() & 1 ? kBulk : kReq);
-    const Bytes p = t.payload(len);
+    const Bytes p = t.payload(has_payload(op) ? len : 0);
     Bytes f = t.frame(t.request(op, vc, len, t.r() & 0xfffff), p);
     // Every bit of the short ones sooner or later; bursts too.
     const size_t bit = static_cast<size_t>(i) < 16 * f.size()
@@ -99,7 +101,7 @@ TEST(NicPortRx, CausesByName) {
   }
   // Fields that the ICRC does not cover.
   change(kWrite, 10, 15, 0x01, E::kMalformed);  // checksum does not match
-  for (uint8_t op : {kWrite, kReduceImm, kAck}) {
+  for (uint8_t op : {kWrite, kReduceImm, kReadRequest, kReadResponse, kAck}) {
     const unsigned len = 40;
     change(op, len, 12, 0x08, E::kMalformed);        // EtherType
     change(op, len, 14, 0x20, E::kMalformed, true);  // IP version
@@ -110,7 +112,8 @@ TEST(NicPortRx, CausesByName) {
     change(op, len, 37, 0x01, E::kMalformed);        // UDP port
     change(op, len, 39, 0x04, E::kMalformed);        // UDP length
     change(op, len, 42, 0x80, E::kMalformed);        // opcode
-    change(op, len, 43, 0x10, E::kMalformed);        // pad
+    // Pad; that of a READ response says how long it is, so only an empty one shows it.
+    change(op, op == kReadResponse ? 0 : len, 43, 0x10, E::kMalformed);
     change(op, len, 43, 0x01, E::kMalformed);        // version of the BTH
     change(op, len, 5, 0x01, E::kMisrouted);         // destination MAC
     change(op, len, 33, 0x01, E::kMisrouted, true);  // destination IP
@@ -125,6 +128,16 @@ TEST(NicPortRx, CausesByName) {
   {
     Bytes f = make(kReduce, 40);  // length not a multiple of 4
     f[69] ^= 3, f[43] |= 0x10;
+    fix_crcs(f);
+    t.bad(f, kReq, E::kMalformed);
+  }
+  change(kReadRequest, 4096, 69, 0x01, E::kMalformed);  // wants too much
+  change(kReadRequest, 100, 66, 0x01, E::kMalformed);
+  {
+    Bytes f = make(kReadRequest, 100);  // with a payload
+    f.insert(f.end() - 8, 4, 0);
+    f[17] += 4, f[39] += 4;
+    fix_ip_checksum(f);
     fix_crcs(f);
     t.bad(f, kReq, E::kMalformed);
   }

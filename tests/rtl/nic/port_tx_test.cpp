@@ -28,6 +28,7 @@ packet::Frame to_packet(const spec::Txd& d, const BenchConfig& c, const Bytes& p
   f.becn = d.becn;
   const packet::OpInfo info = packet::op_info(f.opcode);
   if (info.reth) f.raddr = d.raddr, f.rkey = d.rkey;
+  if (info.reth && !info.payload) f.read_len = d.len;
   if (info.redh) {
     f.red_op = static_cast<spec::RedOp>(d.red_op);
     f.red_dtype = static_cast<spec::RedType>(d.red_dtype);
@@ -49,7 +50,7 @@ class Sender {
   void send(const spec::Txd& d) {
     bench.txd[d.vc].push_back(d);
     expected[d.vc].push_back(d);
-    if (has_reth(d.opcode)) ++requests;
+    if (!is_ack(d.opcode)) ++requests;
   }
 
   bool done() const { return expected[0].empty() && expected[1].empty() && expected[2].empty(); }
@@ -85,8 +86,8 @@ class Sender {
     const spec::Txd d = expected[f.vc].front();
     expected[f.vc].pop_front();
     Bytes payload;
-    const bool bad = has_reth(d.opcode) && d.len != 0 && (d.laddr & kBadAddress);
-    for (unsigned i = 0; i < d.len && has_reth(d.opcode); ++i) {
+    const bool bad = has_payload(d.opcode) && d.len != 0 && (d.laddr & kBadAddress);
+    for (unsigned i = 0; i < d.len && has_payload(d.opcode); ++i) {
       payload.push_back(bad ? uint8_t{0} : bench.memory[(d.laddr + i) % bench.memory.size()]);
     }
     const Bytes want = build_frame(d, bench.config.node, bench.config.plane, payload, bad);
@@ -169,7 +170,7 @@ TEST(NicPortTx, RandomTrafficAndBackPressure) {
         s.send(random_txd(r, kAck, kRsp, static_cast<unsigned>(r() % 4097)));
       } else {
         const unsigned len = r() % 4 == 0 ? r() % 4097 : r() % 150;
-        s.send(random_txd(r, kRequests[r() % 4], r() & 1 ? kBulk : kReq, len));
+        s.send(random_txd(r, kRequests[r() % 6], r() & 1 ? kBulk : kReq, len));
       }
     }
     s.run();
@@ -185,7 +186,7 @@ TEST(NicPortTx, ReportsInOrderAndReadErrors) {
   Sender s(c, 7);
   std::vector<spec::Txd> sent;
   for (int i = 0; i < 200; ++i) {
-    spec::Txd d = random_txd(r, kRequests[r() % 4], kBulk, r() % 5 == 0 ? 0 : r() % 300);
+    spec::Txd d = random_txd(r, kRequests[r() % 6], kBulk, r() % 5 == 0 ? 0 : r() % 300);
     if (r() % 4 == 0) d.laddr |= kBadAddress;
     s.send(d);
     sent.push_back(d);
@@ -197,7 +198,9 @@ TEST(NicPortTx, ReportsInOrderAndReadErrors) {
   for (size_t i = 0; i < sent.size(); ++i) {
     EXPECT_EQ(s.reports[i].qpn, sent[i].src_qpn);
     EXPECT_EQ(s.reports[i].psn, sent[i].psn);
-    EXPECT_EQ(s.reports[i].err, sent[i].len != 0 && (sent[i].laddr & kBadAddress));
+    EXPECT_EQ(s.reports[i].rsp != 0, is_read_response(sent[i].opcode));
+    EXPECT_EQ(s.reports[i].err,
+              has_payload(sent[i].opcode) && sent[i].len != 0 && (sent[i].laddr & kBadAddress));
   }
 }
 
@@ -361,7 +364,7 @@ TEST(NicPortTx, ResetInMidOperation) {
   Sender s(c, 13, 60);
   for (int round = 0; round < 12; ++round) {
     for (int i = 0; i < 40; ++i) {
-      s.send(random_txd(r, kRequests[r() % 4], r() & 1 ? kBulk : kReq, r() % 2000));
+      s.send(random_txd(r, kRequests[r() % 6], r() & 1 ? kBulk : kReq, r() % 2000));
       s.send(random_txd(r, kAck, kRsp, 0));
     }
     if (round % 3 == 2) {

@@ -42,6 +42,14 @@ constexpr auto raw(E e) {
 
 // ------------------------------------------------------------------------------ wide ports
 
+inline bool carries_payload(uint8_t op) {
+  return op != raw(PktOp::kAck) && op != raw(PktOp::kReadRequest);
+}
+inline unsigned flits_of(uint8_t op, unsigned len) {
+  if (op == raw(PktOp::kReadResponse)) return (len + 3 + 66 + 63) / 64;
+  return op == raw(PktOp::kAck) ? 2 : ((carries_payload(op) ? len : 0) + 78 + 4 + 63) / 64;
+}
+
 template <class Port>
 uint32_t* port_words(Port& p) {
   return p.data();
@@ -161,7 +169,7 @@ struct LogEntry {
 };
 
 struct Counts {
-  uint64_t txd[8] = {}, acks[8] = {}, verdicts[8] = {}, placed[8] = {};
+  uint64_t txd[8] = {}, acks[8] = {}, verdicts[8] = {}, placed[8] = {}, responses[8] = {};
   uint64_t dma_reads = 0, dma_writes = 0, msix = 0;
 };
 
@@ -197,6 +205,7 @@ class Card {
   uint64_t skipped = 0;     // cycles not evaluated
   bool skip = false;        // honour idle_o and deadline_o
   bool stuck_port[8] = {};  // a port that returns no credits
+  bool stuck_bulk = false;  // no port sends on VC bulk
 
   Dut& dut() { return *dut_; }
   uint16_t node() const { return node_; }
@@ -444,15 +453,15 @@ class Card {
     if (now < p.tx_free || stuck_port[i]) return;
     static constexpr unsigned kOrder[3] = {raw(Vc::kRsp), raw(Vc::kReq), raw(Vc::kBulk)};
     for (unsigned vc : kOrder) {
-      if (p.txq[vc].empty()) continue;
+      if (p.txq[vc].empty() || (stuck_bulk && vc == raw(Vc::kBulk))) continue;
       const Txd d = p.txq[vc].front();
       p.txq[vc].pop_front();
       --p.slots[vc];
       set_bit(dut_->txd_credit_i, 3 * i + vc, true);
       const bool is_ack = d.opcode == raw(PktOp::kAck);
       Frame f;
-      f.payload = mem.read(d.laddr, d.len);
-      const bool err = d.len != 0 && mem.refused(d.laddr, d.len);
+      if (carries_payload(d.opcode)) f.payload = mem.read(d.laddr, d.len);
+      const bool err = !f.payload.empty() && mem.refused(d.laddr, d.len);
       f.h.opcode = d.opcode;
       f.h.vc = d.vc;
       f.h.src_node = node_;
@@ -468,9 +477,11 @@ class Card {
       f.h.imm = d.imm;
       f.h.syndrome = d.syndrome;
       f.h.msn = d.msn;
-      if (!is_ack) p.txc.push_back({d.src_qpn, d.psn, static_cast<uint8_t>(err)});
+      const uint8_t rsp = d.opcode == raw(PktOp::kReadResponse);
+      if (rsp) f.h.raddr = 0, f.h.rkey = 0;
+      if (!is_ack) p.txc.push_back({d.src_qpn, d.psn, rsp, static_cast<uint8_t>(err)});
       if (err) f.h.err = raw(ErrCause::kFcs);
-      const unsigned flits = is_ack ? 2 : (d.len + 78 + 4 + 63) / 64;
+      const unsigned flits = flits_of(d.opcode, d.len);
       p.tx_free = now + (timing_.line_rate ? flits : 1 + rng_() % 4);
       f.due = std::max(now + between(timing_.link_min, timing_.link_max), p.last_due[vc]);
       p.last_due[vc] = f.due;
@@ -519,7 +530,7 @@ class Card {
     }
     while (!p.placing.empty() && p.placing.front().written && p.placing.front().done_at <= now) {
       const auto& x = p.placing.front();
-      p.rxd.push_back({x.v.qpn, x.v.psn, static_cast<uint8_t>(x.err)});
+      p.rxd.push_back({x.v.rsp, x.v.qpn, x.v.psn, static_cast<uint8_t>(x.err)});
       p.placing.pop_front();
     }
     p.rxd_up = !p.rxd.empty();
@@ -536,7 +547,15 @@ class Card {
       if ((d.opcode == raw(PktOp::kAck)) != (d.vc == raw(Vc::kRsp))) {
         throw std::runtime_error("acknowledgements and only they use VC rsp");
       }
-      ++(d.opcode == raw(PktOp::kAck) ? counts.acks : counts.txd)[i];
+      if (d.opcode == raw(PktOp::kReadRequest) && d.vc != raw(Vc::kReq)) {
+        throw std::runtime_error("READ request on another VC");
+      }
+      if (d.opcode == raw(PktOp::kReadResponse)) {
+        if (d.vc != raw(Vc::kBulk)) throw std::runtime_error("READ response on another VC");
+        ++counts.responses[i];
+      } else {
+        ++(d.opcode == raw(PktOp::kAck) ? counts.acks : counts.txd)[i];
+      }
       p.txq[d.vc].push_back(d);
       progress = now;
     }
@@ -549,8 +568,8 @@ class Card {
       Frame f = std::move(p.rx[p.rxh_vc].front());
       p.rx[p.rxh_vc].pop_front();
       p.rxh_up = false;
-      if (timing_.line_rate) p.rx_free = now + (f.h.len + 78 + 4 + 63) / 64;
-      if (f.h.err == 0 && f.h.opcode != raw(PktOp::kAck)) p.judge.push_back(std::move(f));
+      if (timing_.line_rate) p.rx_free = now + flits_of(f.h.opcode, f.h.len);
+      if (f.h.err == 0 && carries_payload(f.h.opcode)) p.judge.push_back(std::move(f));
       progress = now;
     }
     if ((dut_->rxv_valid_o >> i & 1) && (dut_->rxv_ready_i >> i & 1)) {
@@ -561,8 +580,10 @@ class Card {
       x.v = get<Rxv>(dut_->rxv_o, i * Rxv::kBits);
       ++counts.verdicts[i];
       if (x.v.psn != x.f.h.psn) throw std::runtime_error("verdict out of order");
+      const bool rsp = x.f.h.opcode == raw(PktOp::kReadResponse);
+      if ((x.v.rsp != 0) != rsp) throw std::runtime_error("verdict of the wrong engine");
       if (x.v.action != raw(RxAction::kDrop)) {
-        if (x.v.addr != x.f.h.raddr || x.v.len != x.f.h.len) {
+        if ((!rsp && x.v.addr != x.f.h.raddr) || x.v.len != x.f.h.len) {
           throw std::runtime_error("verdict with a wrong address or length");
         }
         ++counts.placed[i];
@@ -573,7 +594,9 @@ class Card {
         x.done_at = x.write_at + rng_() % 8;
         if (x.v.len == 0) x.read_at = x.write_at = x.done_at = now;
         p.placing.push_back(std::move(x));
-        if (p.placing.size() > 9) throw std::runtime_error("too many packets in flight");
+        const auto requests = std::count_if(p.placing.begin(), p.placing.end(),
+                                            [](const Placing& y) { return y.v.rsp == 0; });
+        if (requests > 9) throw std::runtime_error("too many packets in flight");
       }
       progress = now;
     }
@@ -756,12 +779,14 @@ class Bench {
   }
   // Key of the region.
   uint32_t make_mr(unsigned c, unsigned index, uint64_t base, uint64_t length, bool lr = true,
-                   bool rw = true, bool rr = true) {
+                   bool rw = true, bool rr = true, bool lw = false, bool rd = false) {
     MrCtx x;
     x.valid = 1;
     x.local_read = lr;
     x.remote_write = rw;
     x.remote_reduce = rr;
+    x.local_write = lw;
+    x.remote_read = rd;
     x.key = static_cast<uint8_t>(0x40 + index);
     x.pd = kPd;
     x.base = base;

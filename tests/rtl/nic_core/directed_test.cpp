@@ -280,7 +280,10 @@ TYPED_TEST(Core, LocalErrors) {
     std::function<void(Wqe&)> spoil;
   };
   const std::vector<Case> cases = {
-      {"opcode", CqeStatus::kBadOpcode, [](Wqe& w) { w.opcode = 5; }},
+      {"opcode", CqeStatus::kBadOpcode, [](Wqe& w) { w.opcode = 0x20; }},
+      {"read on bulk", CqeStatus::kBadOpcode, [](Wqe& w) { w.opcode = raw(WqeOp::kRead); }},
+      {"read right", CqeStatus::kLocalProtection,
+       [](Wqe& w) { w.opcode = raw(WqeOp::kRead), w.vc = raw(Vc::kReq); }},
       {"vc rsp", CqeStatus::kBadOpcode, [](Wqe& w) { w.vc = raw(Vc::kRsp); }},
       {"vc 3", CqeStatus::kBadOpcode, [](Wqe& w) { w.vc = 3; }},
       {"red op", CqeStatus::kBadOpcode,
@@ -1108,6 +1111,373 @@ TEST_F(Wide, AQpMayChangeItsPlaneAtTheReceiver) {
   b.ring(0, kQp);
   for (unsigned i = 0; i < 6; ++i) this->expect_cqe(0, 0, i, CqeStatus::kOk);
   this->expect_copied(0, 20000);
+}
+
+// ------------------------------------------------------------------------------ READ
+
+template <class S>
+class Read : public Core<S> {
+ protected:
+  static constexpr uint64_t kIn = 0x100000;
+  Read() {
+    for (unsigned c = 0; c < 2; ++c) {
+      lkey_in[c] = this->bench.make_mr(c, 6, kIn, kSize, false, false, false, true, false);
+      rkey_rd[c] = this->bench.make_mr(c, 7, kSrc, kSize, false, false, false, false, true);
+    }
+  }
+  // Of the peer's kSrc into the own kIn.
+  Wqe read(uint32_t length, uint64_t wr_id = 1, uint64_t off = 0) {
+    Wqe w;
+    w.opcode = raw(WqeOp::kRead);
+    w.signalled = 1;
+    w.vc = raw(Vc::kReq);
+    w.length = length;
+    w.laddr = kIn + off;
+    w.raddr = kSrc + off;
+    w.lkey = lkey_in[0];
+    w.rkey = rkey_rd[1];
+    w.wr_id = wr_id;
+    return w;
+  }
+  void expect_read(uint64_t off, uint32_t length) {
+    EXPECT_TRUE(this->bench.a().mem.read(kIn + off, length) ==
+                this->bench.b().mem.read(kSrc + off, length));
+  }
+  uint32_t lkey_in[2] = {}, rkey_rd[2] = {};
+};
+TYPED_TEST_SUITE(Read, Sizes);
+
+TYPED_TEST(Read, BringsAMessage) {
+  auto& b = this->bench;
+  std::vector<Frame> asked, answered;
+  this->record(0, asked);
+  this->record(1, answered);
+  b.post(0, this->kQp, this->read(10001, 77));
+  const Cqe e = this->expect_cqe(0, 0, 77, CqeStatus::kOk);
+  EXPECT_EQ(e.opcode, raw(WqeOp::kRead));
+  EXPECT_EQ(e.byte_len, 10001u);
+  EXPECT_EQ(e.psn, 0xfffffcu);
+  this->expect_read(0, 10001);
+  b.settle();
+  ASSERT_EQ(asked.size(), 3u);
+  ASSERT_EQ(answered.size(), 3u);
+  for (unsigned i = 0; i < 3; ++i) {
+    const uint32_t len = i == 2 ? 10001 - 8192 : 4096;
+    EXPECT_EQ(asked[i].h.opcode, raw(PktOp::kReadRequest));
+    EXPECT_EQ(asked[i].h.vc, raw(Vc::kReq));
+    EXPECT_EQ(asked[i].h.raddr, kSrc + 4096 * i);
+    EXPECT_EQ(asked[i].h.len, len);
+    EXPECT_EQ(asked[i].h.psn, 0xfffffau + i);
+    EXPECT_EQ(answered[i].h.opcode, raw(PktOp::kReadResponse));
+    EXPECT_EQ(answered[i].h.vc, raw(Vc::kBulk));
+    EXPECT_EQ(answered[i].h.psn, 0xfffffau + i);
+    EXPECT_EQ(answered[i].h.len, len);
+    EXPECT_EQ(answered[i].h.syndrome, raw(Syndrome::kAck));
+    EXPECT_EQ(answered[i].h.msn, i + 1);
+    EXPECT_EQ(answered[i].h.dst_qpn, this->kQp);
+  }
+  EXPECT_EQ(b.rd(0, reg::kNicCntTxPackets + 4 * this->kPlane), 3u);
+  EXPECT_EQ(b.rd(0, reg::kNicCntTxBytes + 8 * this->kPlane), 0u);
+  EXPECT_EQ(b.rd(1, reg::kNicCntTxBytes + 8 * this->kPlane), 10001u);
+  EXPECT_EQ(b.rd(1, reg::kNicCntTxAcks + 4 * this->kPlane), 3u);
+  EXPECT_EQ(b.rd(0, reg::kNicCntRxAcks + 4 * this->kPlane), 3u);
+  const QpStatus sa = b.status(0, this->kQp), sb = b.status(1, this->kQp);
+  EXPECT_EQ(sa.una_psn, sa.next_psn);
+  EXPECT_EQ(sb.expected_psn, 0xfffffdu);
+  EXPECT_EQ(sb.msn, 3u);
+  this->expect_log(0, {});
+  this->expect_log(1, {});
+}
+
+TYPED_TEST(Read, OfNothingNeedsNoKeys) {
+  auto& b = this->bench;
+  Wqe w = this->read(0, 5);
+  w.lkey = w.rkey = 0xffffffff;
+  b.post(0, this->kQp, w);
+  this->expect_cqe(0, 0, 5, CqeStatus::kOk);
+  this->expect_log(0, {});
+  this->expect_log(1, {});
+}
+
+// In order with writes: a READ sees what was written before it and not what is written after it.
+TYPED_TEST(Read, KeepsItsPlaceBetweenWrites) {
+  auto& b = this->bench;
+  b.timing.mem_max = 300;
+  const uint32_t both = b.make_mr(1, 8, kDst, kSize, false, true, true, false, true);
+  for (unsigned vc : {raw(Vc::kReq), raw(Vc::kBulk)}) {
+    for (unsigned i = 0; i < 4; ++i) {
+      Wqe w = this->write(6000, 2 * i, 6000 * i);
+      w.raddr = kDst;
+      w.vc = static_cast<uint8_t>(vc);
+      w.rkey = both;
+      b.write_wqe(0, this->kQp, w);
+      w = this->read(6000, 2 * i + 1, 6000 * i);
+      w.raddr = kDst;
+      w.rkey = both;
+      b.write_wqe(0, this->kQp, w);
+    }
+    b.ring(0, this->kQp);
+    for (unsigned i = 0; i < 8; ++i) this->expect_cqe(0, 0, i, CqeStatus::kOk);
+    EXPECT_TRUE(b.a().mem.read(kSrc, 24000) == b.a().mem.read(this->kIn, 24000));
+  }
+  this->expect_log(0, {});
+  this->expect_log(1, {});
+}
+
+TYPED_TEST(Read, IsBoundedInFlight) {
+  auto& b = this->bench;
+  unsigned asked = 0;
+  b.connect(this->kQp, this->kPlane, 0, 1, [](QpCtx& x) { x.window = 1000; });
+  b.a().on_wire = [&](Frame&, unsigned) { return ++asked, true; };
+  b.b().stuck_bulk = true;
+  b.post(0, this->kQp, this->read(200000, 1));
+  b.run(3000);
+  EXPECT_EQ(asked, kNicMaxReads);
+  b.b().stuck_bulk = false;
+  this->expect_cqe(0, 0, 1, CqeStatus::kOk);
+  this->expect_read(0, 200000);
+}
+
+// Responses that cannot leave hold up neither acknowledgements nor requests, in both directions.
+TYPED_TEST(Read, WithoutBulkCreditsBlocksNobodyElse) {
+  auto& b = this->bench;
+  b.connect(4, this->kPlane);
+  b.a().stuck_bulk = b.b().stuck_bulk = true;
+  for (unsigned c = 0; c < 2; ++c) {
+    for (unsigned i = 0; i < 3; ++i) {
+      Wqe w = this->read(40000, i, 40000 * i);
+      w.lkey = this->lkey_in[c];
+      w.rkey = this->rkey_rd[1 - c];
+      b.write_wqe(c, this->kQp, w);
+    }
+    b.ring(c, this->kQp);
+  }
+  b.run(2000);
+  for (unsigned c = 0; c < 2; ++c) {
+    Wqe w = this->write(9000, 10 + c);
+    w.vc = raw(Vc::kReq);
+    w.lkey = this->lkey[c];
+    w.rkey = this->rkey[1 - c];
+    b.post(c, 4, w);
+    this->expect_cqe(c, 0, 10 + c, CqeStatus::kOk);
+  }
+  b.a().stuck_bulk = b.b().stuck_bulk = false;
+  for (unsigned c = 0; c < 2; ++c) {
+    for (unsigned i = 0; i < 3; ++i) this->expect_cqe(c, 0, i, CqeStatus::kOk);
+  }
+  this->expect_read(0, 120000);
+}
+
+// A READ that is refused: those before it bring their data, those behind are flushed.
+TYPED_TEST(Read, RefusedByTheResponder) {
+  auto& b = this->bench;
+  struct Case {
+    const char* name;
+    std::function<void(Wqe&)> spoil;
+  };
+  const std::vector<Case> cases = {
+      {"key", [](Wqe& w) { w.rkey ^= 2; }},
+      {"right", [&](Wqe& w) { w.rkey = this->rkey[1], w.raddr = kDst; }},
+      {"below", [](Wqe& w) { w.raddr = kSrc - 1; }},
+      {"above", [](Wqe& w) { w.raddr = kSrc + kSize - w.length + 1; }},
+      {"wrap", [](Wqe& w) { w.raddr = ~0ull - 3; }},
+  };
+  for (auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    b.write_wqe(0, this->kQp, this->read(20000, 1));
+    Wqe w = this->read(64, 2);
+    c.spoil(w);
+    b.write_wqe(0, this->kQp, w);
+    b.write_wqe(0, this->kQp, this->read(64, 3));
+    b.ring(0, this->kQp);
+    this->expect_cqe(0, 0, 1, CqeStatus::kOk);
+    EXPECT_EQ(this->expect_cqe(0, 0, 2, CqeStatus::kRemoteAccess).psn, 0xffffffu);
+    this->expect_cqe(0, 0, 3, CqeStatus::kFlushed);
+    this->expect_read(0, 20000);
+    this->expect_no_cqe(0, 0);
+    this->expect_state(0, QpState::kError);
+    this->expect_state(1, QpState::kError);
+    this->expect_log(0, {ErrCause::kNak});
+    auto l = b.log(1);
+    EXPECT_EQ(b.count(l, ErrCause::kAccess), 1u);
+    this->again();
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TYPED_TEST(Read, LostRequestIsASequenceError) {
+  auto& b = this->bench;
+  unsigned n = 0;
+  b.a().on_wire = [&](Frame&, unsigned) { return ++n != 3; };
+  b.write_wqe(0, this->kQp, this->read(8000, 1));
+  b.write_wqe(0, this->kQp, this->read(20000, 2));
+  b.ring(0, this->kQp);
+  this->expect_cqe(0, 0, 1, CqeStatus::kOk);
+  this->expect_cqe(0, 0, 2, CqeStatus::kSequence);
+  this->expect_read(0, 8000);
+  this->expect_state(0, QpState::kError);
+  EXPECT_EQ(b.count(b.log(1), ErrCause::kSequence), 1u);
+}
+
+TYPED_TEST(Read, LostResponseEndsInTimeout) {
+  auto& b = this->bench;
+  b.wr(0, reg::kNicTimeout, 3000);
+  for (unsigned lost : {0u, 2u, 6u}) {
+    SCOPED_TRACE(lost);
+    unsigned n = 0;
+    b.b().on_wire = [&](Frame&, unsigned) { return n++ != lost; };
+    b.write_wqe(0, this->kQp, this->read(8000, 1));
+    b.write_wqe(0, this->kQp, this->read(20000, 2));
+    b.ring(0, this->kQp);
+    this->expect_cqe(0, 0, 1, lost < 2 ? CqeStatus::kTimeout : CqeStatus::kOk);
+    this->expect_cqe(0, 0, 2, lost < 2 ? CqeStatus::kFlushed : CqeStatus::kTimeout);
+    b.settle();
+    // What comes behind the lost one is dropped, in PSN order only.
+    auto l = b.log(0);
+    EXPECT_EQ(b.count(l, ErrCause::kTimeout), 1u);
+    EXPECT_EQ(b.count(l, ErrCause::kSequence), 6 - lost);
+    this->again();
+  }
+}
+
+TYPED_TEST(Read, UnexpectedResponsesAreDroppedAndLogged) {
+  auto& b = this->bench;
+  b.wr(0, reg::kNicTimeout, 2000);
+  std::vector<Frame> answered;
+  b.b().on_wire = [&](Frame& f, unsigned plane) {
+    answered.push_back(f);
+    Frame copy = f;
+    copy.due = 0;
+    b.a().receive(copy, plane);  // twice
+    return true;
+  };
+  b.post(0, this->kQp, this->read(10000, 1));
+  this->expect_cqe(0, 0, 1, CqeStatus::kOk);
+  b.settle();
+  this->expect_read(0, 10000);
+  this->expect_log(0, std::vector<ErrCause>(3, ErrCause::kSequence));
+  // One of another length, of another sender, for a QP in reset.
+  b.b().on_wire = [&](Frame& f, unsigned) { return f.h.len = 40, f.payload.resize(40), true; };
+  b.post(0, this->kQp, this->read(100, 2));
+  this->expect_cqe(0, 0, 2, CqeStatus::kTimeout);
+  Frame f = answered[0];
+  f.due = 0;
+  f.h.src_node ^= 1;
+  b.a().receive(f, this->kPlane);
+  f = answered[0];
+  f.due = 0;
+  f.h.dst_qpn = this->kQp + 1;
+  b.a().receive(f, this->kPlane);
+  b.settle();
+  this->expect_log(0,
+                   {ErrCause::kSequence, ErrCause::kTimeout, ErrCause::kBadQp, ErrCause::kBadQp});
+}
+
+TYPED_TEST(Read, MemoryThatRefuses) {
+  auto& b = this->bench;
+  b.b().mem.forbid(kSrc + 9000, 1);
+  b.write_wqe(0, this->kQp, this->read(8000, 1));
+  b.write_wqe(0, this->kQp, this->read(8000, 2, 8192));
+  b.ring(0, this->kQp);
+  this->expect_cqe(0, 0, 1, CqeStatus::kOk);
+  this->expect_cqe(0, 0, 2, CqeStatus::kRemoteOperation);
+  this->expect_read(0, 8000);
+  this->expect_log(1, {ErrCause::kMemWrite});
+  this->again();
+  b.a().mem.forbid(this->kIn + 9000, 1);
+  b.write_wqe(0, this->kQp, this->read(8000, 1));
+  b.write_wqe(0, this->kQp, this->read(8000, 2, 8192));
+  b.ring(0, this->kQp);
+  this->expect_cqe(0, 0, 1, CqeStatus::kOk);
+  this->expect_cqe(0, 0, 2, CqeStatus::kLocalMemory);
+  this->expect_state(0, QpState::kError);
+  this->expect_log(0, {ErrCause::kMemWrite});
+}
+
+// Beyond what the contract lets a requester do.
+TYPED_TEST(Read, BadRequestersAreRefused) {
+  auto& b = this->bench;
+  std::vector<Frame> asked;
+  b.a().on_wire = [&](Frame& f, unsigned) { return asked.push_back(f), true; };
+  b.b().stuck_bulk = true;
+  b.connect(this->kQp, this->kPlane, 0, 1, [](QpCtx& x) { x.window = 1000; });
+  b.post(0, this->kQp, this->read(200000, 1));
+  b.run(3000);
+  ASSERT_EQ(asked.size(), kNicMaxReads);
+  // Sixteen wait in the port, the others in the responder's table.
+  Frame f = asked.back();
+  f.due = 0;
+  for (unsigned i = 0; i < 17; ++i) {
+    this->expect_log(1, {});
+    f.h.psn = (f.h.psn + 1) & 0xffffff;
+    b.b().receive(f, this->kPlane);
+    b.run(100);
+  }
+  this->expect_log(1, {ErrCause::kMalformed});
+  b.b().stuck_bulk = false;
+  b.settle();
+  this->again();
+  asked.clear();
+  b.a().on_wire = [&](Frame& g, unsigned) { return asked.push_back(g), true; };
+  b.b().stuck_bulk = true;
+  b.post(0, this->kQp, this->read(100000, 1));
+  b.run(1000);
+  f = asked.back();
+  f.h.psn = (f.h.psn + 1) & 0xffffff;
+  f.h.opcode = raw(PktOp::kWrite);
+  f.h.len = 0;
+  f.due = 0;
+  b.b().receive(f, this->kPlane);
+  b.run(500);
+  this->expect_log(1, {ErrCause::kMalformed});
+  b.b().stuck_bulk = false;
+  b.settle();
+}
+
+TYPED_TEST(Read, ResetInMidOperation) {
+  auto& b = this->bench;
+  for (unsigned round = 0; round < 5; ++round) {
+    b.post(0, this->kQp, this->read(100000, 1));
+    b.run(50 + b.rng() % 1500);
+    b.reset(1 + static_cast<unsigned>(b.rng() % 3));
+    b.settle();
+    for (unsigned c = 0; c < 2; ++c) {
+      b.enable(c);
+      b.make_cq(c, 0, 6);
+      b.make_cq(c, 1, 6);
+      b.make_mr(c, 6, this->kIn, kSize, false, false, false, true, false);
+      b.make_mr(c, 7, kSrc, kSize, false, false, false, false, true);
+    }
+    b.connect(this->kQp, this->kPlane);
+    b.post(0, this->kQp, this->read(50000, 7, 100000));
+    this->expect_cqe(0, 0, 7, CqeStatus::kOk);
+    this->expect_read(100000, 50000);
+    this->expect_log(0, {});
+    this->expect_log(1, {});
+  }
+}
+
+TYPED_TEST(Read, RewritingAQpInMidOperation) {
+  auto& b = this->bench;
+  for (unsigned round = 0; round < 12; ++round) {
+    SCOPED_TRACE(round);
+    b.post(0, this->kQp, this->read(100000, 1));
+    b.run(50 + b.rng() % 1500);
+    b.connect(this->kQp, this->kPlane);
+    b.settle();
+    for (unsigned c = 0; c < 2; ++c) {
+      b.log(c);
+      b.make_cq(c, 0, 6);
+    }
+    b.connect(this->kQp, this->kPlane);
+    const std::vector<uint8_t> zero(30000);
+    b.a().mem.write(this->kIn, zero.data(), zero.size());
+    b.post(0, this->kQp, this->read(30000, 9));
+    this->expect_cqe(0, 0, 9, CqeStatus::kOk);
+    this->expect_read(0, 30000);
+    this->expect_log(0, {});
+    this->expect_log(1, {});
+  }
 }
 
 }  // namespace

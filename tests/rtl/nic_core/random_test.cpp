@@ -13,6 +13,8 @@ namespace {
 constexpr uint64_t kSrc = 0x100000, kSrcSize = 0x20000;
 constexpr uint64_t kShared = 0x200000, kSharedSize = 0x8000;     // REDUCE from everybody
 constexpr uint64_t kPrivate = 0x400000, kPrivateSize = 0x10000;  // of QP q at kPrivate + q * size
+// What a READ of the own side brings, of QP q at kInbox + q * size: nobody else writes there.
+constexpr uint64_t kInbox = 0x1000000, kInboxSize = 0x10000;
 
 struct Expected {
   uint64_t wr_id;
@@ -36,7 +38,7 @@ struct Traffic {
   Rng rng;
   std::vector<Flow> flows;
   Memory golden[2];
-  uint32_t lkey[2] = {}, rkey_shared[2] = {}, rkey_private[2] = {};
+  uint32_t lkey[2] = {}, rkey_shared[2] = {}, rkey_private[2] = {}, lkey_inbox[2] = {};
   uint64_t hash = 1469598103934665603ull;
 
   void mix(uint64_t v) { hash = (hash ^ v) * 1099511628211ull; }
@@ -49,7 +51,9 @@ struct Traffic {
       for (unsigned q = 0; q < cqs; ++q) b.make_cq(c, q, 7, q % 2);
       lkey[c] = b.make_mr(c, 1, kSrc, kSrcSize, true, false, false);
       rkey_shared[c] = b.make_mr(c, 2, kShared, kSharedSize, false, false, true);
-      rkey_private[c] = b.make_mr(c, 3, kPrivate, kPrivateSize * qps, false, true, true);
+      rkey_private[c] =
+          b.make_mr(c, 3, kPrivate, kPrivateSize * qps, false, true, true, false, true);
+      lkey_inbox[c] = b.make_mr(c, 4, kInbox, kInboxSize * qps, false, false, false, true, false);
       for (auto [base, size] :
            {std::pair{kSrc, kSrcSize}, {kShared, kSharedSize}, {kPrivate, kPrivateSize * qps}}) {
         // Small integers: sums are exact in any order.
@@ -101,11 +105,14 @@ struct Traffic {
   Wqe message(Flow& f, unsigned m, unsigned max_len, std::deque<Expected>& recvs) {
     Wqe w;
     const unsigned c = f.card;
-    w.opcode = static_cast<uint8_t>(rng() % 10 == 0 ? 0 : 1 + rng() % 4);
+    // READs in bursts: a change between them and others costs a round trip.
+    if (rng() % 4 == 0) reading_ = rng() % 3 == 0;
+    w.opcode = static_cast<uint8_t>(rng() % 10 == 0 ? 0 : reading_ ? 5 : 1 + rng() % 4);
+    const bool read = w.opcode == raw(WqeOp::kRead);
     w.signalled = rng() % 2 || m % 3 == 2;  // something frees the ring
     w.fence = rng() % 8 == 0;
     // Changing the VC is legal, but costs a round trip.
-    w.vc = raw((rng() % 10 == 0) != (f.qpn % 2 == 0) ? Vc::kReq : Vc::kBulk);
+    w.vc = raw(read || (rng() % 10 == 0) != (f.qpn % 2 == 0) ? Vc::kReq : Vc::kBulk);
     switch (rng() % 6) {
       case 0:
         w.length = 0;
@@ -130,12 +137,16 @@ struct Traffic {
     const uint64_t align = red ? 3 : 0;
     w.laddr = kSrc + (rng() % (kSrcSize - w.length) & ~align);
     w.raddr = base + ((rng() % 2 ? rng() % 64 : rng() % (size - w.length)) & ~align);
-    w.lkey = lkey[c];
+    if (read) w.laddr = kInbox + kInboxSize * f.qpn + rng() % (kInboxSize - w.length);
+    w.lkey = read ? lkey_inbox[c] : lkey[c];
     w.rkey = shared ? rkey_shared[1 - c] : rkey_private[1 - c];
     w.imm = static_cast<uint32_t>(rng());
     w.wr_id = rng();
     // Golden.
-    if (w.opcode != 0) {
+    if (read) {
+      const auto data = golden[1 - c].read(w.raddr, w.length);
+      golden[c].write(w.laddr, data.data(), data.size());
+    } else if (w.opcode != 0) {
       auto data = golden[c].read(w.laddr, w.length);
       if (red) data = add_f32(golden[1 - c].read(w.raddr, w.length), data);
       golden[1 - c].write(w.raddr, data.data(), data.size());
@@ -228,12 +239,16 @@ struct Traffic {
         const uint64_t at = kPrivate + kPrivateSize * f.qpn;
         EXPECT_TRUE(m.read(at, kPrivateSize) == golden[c].read(at, kPrivateSize))
             << "card " << c << " QP " << f.qpn;
+        const uint64_t in = kInbox + kInboxSize * f.qpn;
+        EXPECT_TRUE(m.read(in, kInboxSize) == golden[c].read(in, kInboxSize))
+            << "card " << c << " QP " << f.qpn << " READ";
       }
       for (uint8_t byte : m.read(kShared, kSharedSize)) mix(byte);
     }
   }
 
  private:
+  bool reading_ = false;
   std::map<const Flow*, unsigned> imms_, recv_count_;
 };
 
@@ -303,7 +318,7 @@ TEST(Random, Faults) {
     Rng rng = ubl::test::rng(500 + round);
     vary(b.timing, rng);
     for (auto& c : b.card) c->skip = round % 2 == 1;  // time-outs wake a sleeping core
-    uint32_t lkey = 0, rkey = 0;
+    uint32_t lkey = 0, rkey = 0, inbox = 0;
     constexpr unsigned kQps = 6, kMessages = 24;
     for (unsigned c = 0; c < 2; ++c) {
       b.enable(c);
@@ -311,7 +326,8 @@ TEST(Random, Faults) {
       b.make_cq(c, 1, 10);
       b.wr(c, reg::kNicTimeout, 4000);
       lkey = b.make_mr(c, 1, kSrc, kSrcSize, true, false, false);
-      rkey = b.make_mr(c, 2, kPrivate, kPrivateSize * kQps, false, true, true);
+      rkey = b.make_mr(c, 2, kPrivate, kPrivateSize * kQps, false, true, true, false, true);
+      inbox = b.make_mr(c, 3, kInbox, kInboxSize * kQps, false, false, false, true);
     }
     std::set<unsigned> harmed;
     for (unsigned q = 0; q < kQps; ++q) {
@@ -336,13 +352,14 @@ TEST(Random, Faults) {
       for (unsigned c = 0; c < 2; ++c) {
         for (unsigned m = 0; m < kMessages; ++m) {
           Wqe w;
-          w.opcode = static_cast<uint8_t>(1 + rng() % 4);
+          w.opcode = static_cast<uint8_t>(1 + rng() % 5);
+          const bool read = w.opcode == raw(WqeOp::kRead);
           w.signalled = 1;
-          w.vc = raw(rng() % 2 ? Vc::kReq : Vc::kBulk);
+          w.vc = raw(read || rng() % 2 ? Vc::kReq : Vc::kBulk);
           w.length = static_cast<uint32_t>(rng() % 12000) & ~3u;
-          w.laddr = kSrc;
+          w.laddr = read ? kInbox : kSrc;
           w.raddr = kPrivate + kPrivateSize * q;
-          w.lkey = lkey;
+          w.lkey = read ? inbox : lkey;
           w.rkey = rkey;
           w.wr_id = m;
           b.write_wqe(c, q, w);

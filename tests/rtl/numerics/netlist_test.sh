@@ -34,7 +34,7 @@ netlist ubl_crc32_pair Vubl_crc32_pair_syn "$root/rtl/numerics/ubl_crc32_pair.sv
 
 common=("$root/tests/main.cpp" "$build/libubl_verilated.a" -lgtest -lgmock -lpthread -latomic)
 "${cxx[@]}" -o "$work/reduce" "$root/tests/rtl/numerics/reduce_test.cpp" \
-  "$root/sw/numerics/src/fp32.cpp" "$work"/Vubl_reduce/*__ALL.a "${common[@]}"
+  "$root"/sw/numerics/src/*.cpp "$work"/Vubl_reduce/*__ALL.a "${common[@]}"
 "${cxx[@]}" -o "$work/crc32" "-I$build/verilated/ubl_crc32_window" \
   "-I$build/verilated/ubl_crc32_pair" "$root/tests/rtl/numerics/crc32_test.cpp" \
   "$work"/Vubl_crc32_*_syn/*__ALL.a "$build"/verilated/libubl_crc32_{window,pair}.a "${common[@]}" -lz

@@ -502,7 +502,7 @@ TEST_F(Driver, KeysChangeWithEachRegistration) {
   }
   EXPECT_EQ(keys.size(), 256u);
   const spec::MrCtx last = [&] {
-    d.register_mr(128, 256, {true, false, true}, 9);
+    d.register_mr(128, 256, {true, false, true, false, true}, 9);
     return card.mrs[0];
   }();
   EXPECT_EQ(last.base, 128u);
@@ -511,6 +511,8 @@ TEST_F(Driver, KeysChangeWithEachRegistration) {
   EXPECT_EQ(last.local_read, 1);
   EXPECT_EQ(last.remote_write, 0);
   EXPECT_EQ(last.remote_reduce, 1);
+  EXPECT_EQ(last.local_write, 0);
+  EXPECT_EQ(last.remote_read, 1);
   Mr unknown;
   unknown.index = 1000;
   EXPECT_THROW(d.deregister_mr(unknown), UsageError);

@@ -131,7 +131,7 @@ class FakeCard : public Transport {
       cqe.byte_len = wqe.length;
       cqe.opcode = wqe.opcode;
       cqe.sq_head = qp.head;
-      if (wqe.opcode > static_cast<uint8_t>(spec::WqeOp::kReduceImm)) {
+      if (wqe.opcode > static_cast<uint8_t>(spec::WqeOp::kRead)) {
         cqe.status = static_cast<uint8_t>(spec::CqeStatus::kBadOpcode);
       }
       if (wqe.signalled || cqe.status != 0) complete(qp.ctx.scq, cqe);

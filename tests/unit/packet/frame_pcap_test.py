@@ -19,9 +19,9 @@ from scapy.contrib.roce import BTH
 from scapy.layers.l2 import Ether
 
 PER_OPCODE = 200
-WRITE, WRITE_IMM, ACK = 0x0A, 0x0B, 0x11
+WRITE, WRITE_IMM, READ_REQUEST, READ_RESPONSE, ACK = 0x0A, 0x0B, 0x0C, 0x10, 0x11
 NAMES = ("opcode psn dst_qpn ack_req becn plane src_node dst_node vc ecn payload_bytes raddr rkey "
-         "imm syndrome msn").split()
+         "imm syndrome msn read_len").split()
 
 
 def read_pcap(path):
@@ -90,14 +90,14 @@ def check_tshark(path, told):
         assert got["eth.fcs.status"] in ("1", "Good"), (got, w)
         assert got["ip.checksum.status"] in ("1", "Good"), (got, w)
         assert number("udp.dstport") == 4791, (got, w)
-        if w["opcode"] in (WRITE, WRITE_IMM):
+        if w["opcode"] in (WRITE, WRITE_IMM, READ_REQUEST):
             assert number("infiniband.reth.va") == w["raddr"], (got, w)
             assert number("infiniband.reth.r_key") == w["rkey"], (got, w)
-            assert number("infiniband.reth.dmalen") == w["payload_bytes"], (got, w)
+            assert number("infiniband.reth.dmalen") == w["payload_bytes"] + w["read_len"], (got, w)
         if w["opcode"] == WRITE_IMM:
             imm = got["infiniband.immdt"].replace(":", "").split(",")[0]  # shown twice
             assert int(imm, 16) == w["imm"], (got, w)
-        if w["opcode"] == ACK:
+        if w["opcode"] in (READ_RESPONSE, ACK):
             assert number("infiniband.aeth.syndrome") == w["syndrome"], (got, w)
             assert number("infiniband.aeth.msn") == w["msn"], (got, w)
 

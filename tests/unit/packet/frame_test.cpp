@@ -117,6 +117,15 @@ TEST(Frame, BuildRefusesWhatDoesNotFit) {
     f.opcode = spec::PktOp::kAck;
     f.payload.resize(1);
   });
+  refuses([](Frame& f) { f.read_len = 1; });
+  refuses([](Frame& f) {
+    f.opcode = spec::PktOp::kReadRequest;
+    f.payload.resize(1);
+  });
+  refuses([](Frame& f) {
+    f.opcode = spec::PktOp::kReadRequest;
+    f.read_len = spec::kLinkMtu + 1;
+  });
 }
 
 // Each named error, from a good frame with one thing wrong and the checksums made right again.

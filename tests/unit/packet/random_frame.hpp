@@ -9,9 +9,10 @@
 
 namespace ubl::test {
 
-inline constexpr std::array kAllOps = {spec::PktOp::kWrite, spec::PktOp::kWriteImm,
-                                       spec::PktOp::kAck, spec::PktOp::kReduce,
-                                       spec::PktOp::kReduceImm};
+inline constexpr std::array kAllOps = {spec::PktOp::kWrite,       spec::PktOp::kWriteImm,
+                                       spec::PktOp::kAck,         spec::PktOp::kReduce,
+                                       spec::PktOp::kReduceImm,   spec::PktOp::kReadRequest,
+                                       spec::PktOp::kReadResponse};
 
 /// A frame of this operation with every field random, as parse gives it back.
 inline packet::Frame random_frame(std::mt19937_64& rng, spec::PktOp opcode) {
@@ -31,6 +32,7 @@ inline packet::Frame random_frame(std::mt19937_64& rng, spec::PktOp opcode) {
   if (op.reth) {
     f.raddr = rng();
     f.rkey = static_cast<uint32_t>(rng());
+    if (!op.payload) f.read_len = static_cast<uint32_t>(rng() % (spec::kLinkMtu + 1));
   }
   if (op.redh) {
     f.red_op = static_cast<spec::RedOp>(rng() % 16);

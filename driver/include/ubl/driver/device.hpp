@@ -39,6 +39,8 @@ struct MrRights {
   bool local_read = true;
   bool remote_write = true;
   bool remote_reduce = true;
+  bool local_write = true;  ///< target of own READs
+  bool remote_read = true;
 };
 
 /// A registered range of card addresses. `key` is both lkey and rkey.

@@ -34,6 +34,7 @@ struct Frame {
   uint32_t imm = 0;                                ///< ImmDt
   spec::Syndrome syndrome = spec::Syndrome::kAck;  ///< AETH; parse passes unknown values
   uint32_t msn = 0;                                ///< AETH, 24 bits
+  uint32_t read_len = 0;                           ///< RETH of a READ request: at most kLinkMtu
   std::vector<uint8_t> payload;                    ///< at most kLinkMtu bytes, of any number
 
   bool operator==(const Frame& o) const;
