@@ -86,7 +86,7 @@ module ubl_switch #(
   end
 
   logic [Radix*32-1:0] rx, ev, st, rd0, rd1, gnt, wr_slot;
-  logic [Radix-1:0]    credit_err;
+  logic [Radix*2-1:0]  credit_err;
 
   ubl_switch_route #(
     .Radix(Radix),

@@ -45,8 +45,8 @@ module ubl_switch_match #(
   input  logic [15:0]         ecn_kmin_i,
   /// Grants, one word per input (ubl_pkg::switch_gnt_t).
   output logic [Radix*32-1:0] gnt_o,
-  /// A receiver returned a credit that it never held.
-  output logic [Radix-1:0]    credit_err_o
+  /// Credits that the receiver of each output returned but never held, 0..3.
+  output logic [Radix*2-1:0]  credit_err_o
 );
 
   localparam int unsigned PortW = $clog2(Radix);
@@ -114,6 +114,7 @@ module ubl_switch_match #(
     logic [PortW-1:0]     in, out;
     logic [1:0]           vc;
     logic [2:0]           cr;
+    logic [1:0]           surplus;
     logic [PortW+1:0]     vo, vi;            // {vc, output}, {vc, input}
     logic [2*PortW+1:0]   q;
     logic [SlotAw+PortW-1:0] f;
@@ -155,13 +156,15 @@ module ubl_switch_match #(
         for (int unsigned o = 0; o < Radix; o++) begin
           cr = tx_credit_i[o*3 +: 3];
           if (cr != '0) begin
+            surplus = 2'd0;
             for (int unsigned v = 0; v < 3; v++) begin
               vo = {2'(v), PortW'(o)};
               if (cr[v]) begin
-                if (credit[vo] == CreditW'(TxInitCredit)) credit_err_o[o] <= 1'b1;
+                if (credit[vo] == CreditW'(TxInitCredit)) surplus = surplus + 2'd1;
                 else credit[vo] = credit[vo] + CreditW'(1);
               end
             end
+            credit_err_o[o*2 +: 2] <= surplus;
           end
         end
       end

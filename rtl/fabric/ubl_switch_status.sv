@@ -16,8 +16,8 @@ module ubl_switch_status #(
   input  logic                rst_ni,
   /// Status of the inputs (ubl_pkg::switch_err_st_t).
   input  logic [Radix*32-1:0] st_i,
-  /// A receiver returned a credit that it never held.
-  input  logic [Radix-1:0]    credit_err_i,
+  /// Credits that the receiver of each output returned but never held, 0..3.
+  input  logic [Radix*2-1:0]  credit_err_i,
   /// A flit is being sent.
   input  logic [Radix-1:0]    tx_valid_i,
   /// No register of the switch would change if no input arrived.
@@ -55,7 +55,7 @@ module ubl_switch_status #(
       if (any_st.err_valid || credit_err_i != '0 || excess_q != '0) begin
         for (int unsigned i = 0; i < Radix; i++) begin
           {valid, code} = st_i[i*32+ErrStLsb +: 5];
-          cnt = excess_q[i*CntW +: CntW] + CntW'(credit_err_i[i]);
+          cnt = excess_q[i*CntW +: CntW] + CntW'(credit_err_i[i*2 +: 2]);
           if (valid) begin
             err_valid_q[i] <= 1'b1;
             err_code_q[i*4 +: 4] <= code;

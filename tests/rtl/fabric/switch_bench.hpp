@@ -27,7 +27,7 @@ namespace spec = ubl::spec;
 constexpr int kVcs = spec::kLinkNumVc;
 constexpr int kFlitBytes = spec::kLinkFlitBytes;
 
-// --- Ports of any width --------------------------------------------------------------------------
+// --- Ports of any width ---
 template <class T>
 void put(T& port, unsigned lsb, unsigned width, uint64_t value) {
   const uint64_t mask = width == 64 ? ~0ull : (1ull << width) - 1;
@@ -63,7 +63,7 @@ void clear(VlWide<N>& port) {
   std::memset(port.m_storage, 0, sizeof port.m_storage);
 }
 
-// --- Frames --------------------------------------------------------------------------------------
+// --- Frames ---
 inline uint32_t crc32(const uint8_t* data, std::size_t n) {
   static const auto table = [] {
     std::array<uint32_t, 256> t{};
@@ -165,7 +165,7 @@ inline Flit flit_of(const Frame& f, int k) {
   return t;
 }
 
-// --- Bench ---------------------------------------------------------------------------------------
+// --- Bench ---
 template <class Dut, int R>
 class Bench {
  public:
@@ -255,6 +255,8 @@ class Bench {
     port_[in].raw.push_back(f);
     if (take_credit && f.vc < kVcs) --port_[in].credit[f.vc];
   }
+
+  int credits(int in, int vc) const { return port_[in].credit[vc]; }
 
   // Gives back every withheld credit of (out, vc).
   void release(int out, int vc, int n = 1 << 30) {
