@@ -96,6 +96,7 @@
 #define UBL_LINK_AETH_BYTES 4u
 #define UBL_LINK_IMMDT_BYTES 4u
 #define UBL_LINK_REDH_BYTES 4u
+#define UBL_LINK_SENDH_BYTES 12u
 #define UBL_LINK_ICRC_BYTES 4u
 #define UBL_LINK_FCS_BYTES 4u
 #define UBL_LINK_ETHER_TYPE_IPV4 0x0800u
@@ -121,6 +122,8 @@
 #define UBL_ECN_CE 0x3u
 
 /* enum pkt_op, 8 bits */
+#define UBL_PKT_OP_SEND 0x04u
+#define UBL_PKT_OP_SEND_IMM 0x05u
 #define UBL_PKT_OP_WRITE 0x0au
 #define UBL_PKT_OP_WRITE_IMM 0x0bu
 #define UBL_PKT_OP_READ_REQUEST 0x0cu
@@ -257,6 +260,18 @@
 #define UBL_RETH_LENGTH_LSB 0u
 #define UBL_RETH_LENGTH_BITS 32u
 
+/* layout sendh, big endian */
+#define UBL_SENDH_BYTES 12u
+#define UBL_SENDH_NUMBER_OFFSET 1u
+#define UBL_SENDH_NUMBER_LSB 0u
+#define UBL_SENDH_NUMBER_BITS 24u
+#define UBL_SENDH_OFFSET_OFFSET 4u
+#define UBL_SENDH_OFFSET_LSB 0u
+#define UBL_SENDH_OFFSET_BITS 32u
+#define UBL_SENDH_LENGTH_OFFSET 8u
+#define UBL_SENDH_LENGTH_LSB 0u
+#define UBL_SENDH_LENGTH_BITS 32u
+
 /* layout redh, big endian */
 #define UBL_REDH_BYTES 4u
 #define UBL_REDH_OP_OFFSET 0u
@@ -302,6 +317,9 @@
 #define UBL_WQE_OP_REDUCE 0x03u
 #define UBL_WQE_OP_REDUCE_IMM 0x04u
 #define UBL_WQE_OP_READ 0x05u
+#define UBL_WQE_OP_SEND 0x06u
+#define UBL_WQE_OP_SEND_IMM 0x07u
+#define UBL_WQE_OP_RECV 0x08u
 
 /* enum cqe_status, 8 bits */
 #define UBL_CQE_STATUS_OK 0x00u
@@ -467,6 +485,12 @@
 #define UBL_QP_CTX_REMOTE_QPN_OFFSET 8u
 #define UBL_QP_CTX_REMOTE_QPN_LSB 0u
 #define UBL_QP_CTX_REMOTE_QPN_BITS 24u
+#define UBL_QP_CTX_RQ_LOG2_OFFSET 11u
+#define UBL_QP_CTX_RQ_LOG2_LSB 0u
+#define UBL_QP_CTX_RQ_LOG2_BITS 8u
+#define UBL_QP_CTX_RQ_RING_OFFSET 12u
+#define UBL_QP_CTX_RQ_RING_LSB 0u
+#define UBL_QP_CTX_RQ_RING_BITS 1u
 #define UBL_QP_CTX_SQ_BASE_OFFSET 16u
 #define UBL_QP_CTX_SQ_BASE_LSB 0u
 #define UBL_QP_CTX_SQ_BASE_BITS 64u
@@ -479,6 +503,9 @@
 #define UBL_QP_CTX_WINDOW_OFFSET 32u
 #define UBL_QP_CTX_WINDOW_LSB 0u
 #define UBL_QP_CTX_WINDOW_BITS 16u
+#define UBL_QP_CTX_RQ_BASE_OFFSET 40u
+#define UBL_QP_CTX_RQ_BASE_LSB 0u
+#define UBL_QP_CTX_RQ_BASE_BITS 64u
 
 /* layout cq_ctx, little endian */
 #define UBL_CQ_CTX_BYTES 64u

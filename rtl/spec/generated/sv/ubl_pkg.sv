@@ -224,6 +224,7 @@ package ubl_pkg;
   localparam int unsigned LinkAethBytes = 4;  // ACK extended transport header
   localparam int unsigned LinkImmdtBytes = 4;  // immediate data header
   localparam int unsigned LinkRedhBytes = 4;  // vendor REDUCE header
+  localparam int unsigned LinkSendhBytes = 12;  // vendor SEND header
   localparam int unsigned LinkIcrcBytes = 4;  // invariant CRC
   localparam int unsigned LinkFcsBytes = 4;  // Ethernet frame check sequence
   localparam logic [15:0] LinkEtherTypeIpv4 = 16'h0800;  // EtherType
@@ -256,9 +257,12 @@ package ubl_pkg;
   } ecn_e;
 
   // BTH opcode. Every WRITE and REDUCE packet is an "only" packet with its own RETH, so it can be
-  // placed when it arrives. A READ is cut in the same way; each request is answered by one response
-  // with its PSN.
+  // placed when it arrives; every SEND packet has a SENDH for the same purpose. A READ is cut in
+  // the same way; each request is answered by one response with its PSN.
   typedef enum logic [7:0] {
+    PktOpSend = 8'h04,  // RC SEND Only: BTH SENDH payload
+    // RC SEND Only with Immediate: BTH ImmDt SENDH payload; the last packet of its message
+    PktOpSendImm = 8'h05,
     PktOpWrite = 8'h0a,  // RC RDMA WRITE Only: BTH RETH payload
     PktOpWriteImm = 8'h0b,  // RC RDMA WRITE Only with Immediate: BTH RETH ImmDt payload
     // RC RDMA READ Request: BTH RETH; RETH length = bytes wanted, at most the MTU; travels on VC
@@ -356,6 +360,18 @@ package ubl_pkg;
   } reth_t;
   localparam int unsigned RethBytes = 16;
 
+  // vendor SEND header, in every SEND packet, behind an ImmDt if there is one. The packet is the
+  // last of its message if offset + payload = length.
+  // 12 bytes, big endian
+  typedef struct packed {
+    logic [7:0] rsvd_0;  // reserved, zero
+    // message number: receives that earlier messages of the QP consumed, modulo 2^24
+    logic [23:0] number;
+    logic [31:0] offset;  // where this packet's payload starts in the message
+    logic [31:0] length;  // bytes of the message
+  } sendh_t;
+  localparam int unsigned SendhBytes = 12;
+
   // vendor REDUCE header
   // 4 bytes, big endian
   typedef struct packed {
@@ -422,14 +438,19 @@ package ubl_pkg;
     WqeOpWriteImm = 8'h02,  // WRITE whose last packet raises a receive completion
     WqeOpReduce = 8'h03,  // combine local elements into remote memory
     WqeOpReduceImm = 8'h04,  // REDUCE whose last packet raises a receive completion
-    WqeOpRead = 8'h05  // read remote bytes into local memory; VC req
+    WqeOpRead = 8'h05,  // read remote bytes into local memory; VC req
+    WqeOpSend = 8'h06,  // send local bytes into the peer's next receive buffer
+    WqeOpSendImm = 8'h07,  // SEND with immediate data
+    WqeOpRecv = 8'h08  // receive buffer; only in a receive ring
   } wqe_op_e;
 
   // completion status
   typedef enum logic [7:0] {
     CqeStatusOk = 8'h00,  // done
     CqeStatusLocalProtection = 8'h01,  // lkey, bounds or rights of the local buffer
-    CqeStatusLocalLength = 8'h02,  // length not allowed (REDUCE not a multiple of the element)
+    // length not allowed (REDUCE not a multiple of the element); receive side: the message is
+    // longer than the buffer
+    CqeStatusLocalLength = 8'h02,
     CqeStatusBadOpcode = 8'h03,  // unknown opcode or reserved bits set
     CqeStatusRemoteAccess = 8'h04,  // rkey, bounds or rights refused by the responder
     CqeStatusRemoteInvalid = 8'h05,  // request refused by the responder
@@ -438,7 +459,9 @@ package ubl_pkg;
     CqeStatusTimeout = 8'h08,  // no acknowledgement in time
     CqeStatusRnr = 8'h09,  // receiver not ready
     CqeStatusFlushed = 8'h0a,  // the QP is in error; the request was not, or only partly, executed
-    CqeStatusLocalMemory = 8'h0b  // reading the local buffer or the ring failed
+    // reading the local buffer or the ring failed; receive side: reading the ring or writing the
+    // buffer
+    CqeStatusLocalMemory = 8'h0b
   } cqe_status_e;
 
   // queue pair state
@@ -460,7 +483,7 @@ package ubl_pkg;
     ErrCauseSequence = 8'h06,
     ErrCauseDuplicate = 8'h07,  // packet behind the expected PSN
     ErrCauseAccess = 8'h08,  // rkey, bounds or rights
-    ErrCauseRnr = 8'h09,  // immediate without a posted receive
+    ErrCauseRnr = 8'h09,  // SEND or immediate without a posted receive
     ErrCauseTimeout = 8'h0a,  // no acknowledgement in time
     ErrCauseNak = 8'h0b,  // negative acknowledgement received
     ErrCauseCqOverflow = 8'h0c,  // completion queue full; the QP fails
@@ -506,7 +529,8 @@ package ubl_pkg;
     DmaKindMsix = 2'h2  // raise MSI-X vector addr[15:0], ordered behind earlier writes; no response
   } dma_kind_e;
 
-  // work request, an entry of a send ring
+  // work request, an entry of a send ring. In a receive ring (opcode recv) only length, laddr, lkey
+  // and wr_id may be set.
   // 64 bytes, little endian
   typedef struct packed {
     logic [127:0] rsvd_3;  // reserved, zero
@@ -541,25 +565,35 @@ package ubl_pkg;
     logic [14:0] rsvd_0;  // reserved, zero
     logic recv;  // 1: receive completion
     logic [7:0] status;  // result
-    logic [7:0] opcode;  // operation
+    logic [7:0] opcode;  // operation (receive side: of the peer; of an error: recv)
     logic [31:0] imm;  // immediate data of a receive
-    logic [31:0] byte_len;  // bytes of the message (receive side: of the last packet)
+    // bytes of the message (receive side of WRITE and REDUCE: of the last packet; of an error: 0)
+    logic [31:0] byte_len;
     logic [31:0] qpn;  // QP
-    logic [63:0] wr_id;  // of the work request; receive side: count of receives of this QP, from 0
+    // of the work request; receive side of a QP without a receive ring: count of its receives, from
+    // 0
+    logic [63:0] wr_id;
   } cqe_t;
   localparam int unsigned CqeBytes = 64;
 
   // QP context as loaded by write_qp
   // 64 bytes, little endian
   typedef struct packed {
-    logic [239:0] rsvd_3;  // reserved, zero
+    logic [127:0] rsvd_4;  // reserved, zero
+    // card address of the receive ring (bit 63: host IOVA), 64-byte aligned; 0 without rq_ring
+    logic [63:0] rq_base;
+    logic [47:0] rsvd_3;  // reserved, zero
     logic [15:0] window;  // packets in flight, 1..32767
     logic [7:0] rsvd_2;  // reserved, zero
     logic [23:0] rq_psn;  // first PSN expected
     logic [7:0] rsvd_1;  // reserved, zero
     logic [23:0] sq_psn;  // first PSN to send
     logic [63:0] sq_base;  // card address of the send ring (bit 63: host IOVA), 64-byte aligned
-    logic [39:0] rsvd_0;  // reserved, zero
+    logic [30:0] rsvd_0;  // reserved, zero
+    // 1: receives are entries of a receive ring; 0: receives are only counted, have no buffer and
+    // take immediates of WRITE and REDUCE, no SEND
+    logic rq_ring;
+    logic [7:0] rq_log2;  // log2 of receive ring entries, 0..max_ring_log2; 0 without rq_ring
     logic [23:0] remote_qpn;  // QPN at the peer
     logic [7:0] rcq;  // CQ of receive completions
     logic [7:0] scq;  // CQ of send completions
@@ -596,10 +630,10 @@ package ubl_pkg;
     logic [7:0] key;  // low byte of the key
     logic [1:0] rsvd_0;  // reserved, zero
     logic remote_read;  // source of a READ of the peer
-    logic local_write;  // target of an own READ
+    logic local_write;  // target of an own READ, receive buffer
     logic remote_reduce;  // target of REDUCE
     logic remote_write;  // target of WRITE
-    logic local_read;  // source of WRITE and REDUCE
+    logic local_read;  // source of WRITE, REDUCE and SEND
     logic valid;  // 1: exists
   } mr_ctx_t;
   localparam int unsigned MrCtxBytes = 64;
@@ -635,8 +669,8 @@ package ubl_pkg;
     logic becn;  // BTH BECN
     logic [63:0] laddr;  // payload source
     logic [12:0] len;  // payload bytes 0..4096; READ request: bytes wanted
-    logic [63:0] raddr;  // RETH address
-    logic [31:0] rkey;  // RETH key
+    logic [63:0] raddr;  // RETH address; SEND: SENDH number (63:32) and offset (31:0)
+    logic [31:0] rkey;  // RETH key; SEND: SENDH length
     logic [3:0] red_op;  // REDH operation
     logic [3:0] red_dtype;  // REDH type
     logic [31:0] imm;  // immediate
@@ -669,9 +703,9 @@ package ubl_pkg;
     logic ack_req;  // acknowledge request
     logic becn;  // BECN
     logic ce;  // the IP header carries CE
-    logic [63:0] raddr;  // RETH address
-    logic [31:0] rkey;  // RETH key
-    logic [12:0] len;  // payload bytes = RETH length; READ request: bytes wanted
+    logic [63:0] raddr;  // RETH address; SEND: SENDH number (63:32) and offset (31:0)
+    logic [31:0] rkey;  // RETH key; SEND: SENDH length
+    logic [12:0] len;  // payload bytes (= RETH length); READ request: bytes wanted
     logic [3:0] red_op;  // REDH operation
     logic [3:0] red_dtype;  // REDH type
     logic [31:0] imm;  // immediate
@@ -755,7 +789,8 @@ package ubl_pkg;
 
   // doorbell, host_if to nic_core
   typedef struct packed {
-    // 0 send ring tail, 1 receives posted (total, modulo 2^16), 2 CQ consumer index (modulo 2^16)
+    // 0 send ring tail, 1 receives posted (total, modulo 2^16; a QP with a receive ring: its tail),
+    // 2 CQ consumer index (modulo 2^16)
     logic [1:0] kind;
     logic [15:0] index;  // QPN or CQN
     logic [15:0] value;  // new free-running index
@@ -835,7 +870,8 @@ package ubl_pkg;
   localparam int unsigned RegNicCntTxBytesHiStride = 8;
   localparam int unsigned RegNicCntTxBytesHiCount = 8;
   localparam logic [31:0] RegNicCntCqes = 32'h00001240;  // ro: completions written
-  localparam logic [31:0] RegNicCntWqes = 32'h00001244;  // ro: work requests fetched
+  // ro: work requests fetched from send rings
+  localparam logic [31:0] RegNicCntWqes = 32'h00001244;
 
 endpackage : ubl_pkg
 /* verilator lint_on SYMRSVDWORD */

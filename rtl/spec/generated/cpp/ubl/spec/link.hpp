@@ -30,6 +30,7 @@ inline constexpr uint32_t kLinkRethBytes = 16u;  // RDMA extended transport head
 inline constexpr uint32_t kLinkAethBytes = 4u;  // ACK extended transport header
 inline constexpr uint32_t kLinkImmdtBytes = 4u;  // immediate data header
 inline constexpr uint32_t kLinkRedhBytes = 4u;  // vendor REDUCE header
+inline constexpr uint32_t kLinkSendhBytes = 12u;  // vendor SEND header
 inline constexpr uint32_t kLinkIcrcBytes = 4u;  // invariant CRC
 inline constexpr uint32_t kLinkFcsBytes = 4u;  // Ethernet frame check sequence
 inline constexpr uint32_t kLinkEtherTypeIpv4 = 0x0800u;  // EtherType
@@ -88,9 +89,12 @@ inline const char* to_string(Ecn v) {
 }
 
 // BTH opcode. Every WRITE and REDUCE packet is an "only" packet with its own RETH, so it can be
-// placed when it arrives. A READ is cut in the same way; each request is answered by one response
-// with its PSN.
+// placed when it arrives; every SEND packet has a SENDH for the same purpose. A READ is cut in the
+// same way; each request is answered by one response with its PSN.
 enum class PktOp : uint8_t {
+  kSend = 0x04,  // RC SEND Only: BTH SENDH payload
+  // RC SEND Only with Immediate: BTH ImmDt SENDH payload; the last packet of its message
+  kSendImm = 0x05,
   kWrite = 0x0a,  // RC RDMA WRITE Only: BTH RETH payload
   kWriteImm = 0x0b,  // RC RDMA WRITE Only with Immediate: BTH RETH ImmDt payload
   // RC RDMA READ Request: BTH RETH; RETH length = bytes wanted, at most the MTU; travels on VC req
@@ -104,6 +108,10 @@ enum class PktOp : uint8_t {
 
 inline const char* to_string(PktOp v) {
   switch (v) {
+    case PktOp::kSend:
+      return "send";
+    case PktOp::kSendImm:
+      return "send_imm";
     case PktOp::kWrite:
       return "write";
     case PktOp::kWriteImm:
@@ -509,6 +517,60 @@ struct Reth {
            length == o.length;
   }
   bool operator!=(const Reth& o) const { return !(*this == o); }
+};
+
+// vendor SEND header, in every SEND packet, behind an ImmDt if there is one. The packet is the last
+// of its message if offset + payload = length.
+// big endian
+struct Sendh {
+  // 24 bits: message number: receives that earlier messages of the QP consumed, modulo 2^24
+  uint32_t number = 0;
+  uint32_t offset = 0;  // where this packet's payload starts in the message
+  uint32_t length = 0;  // bytes of the message
+
+  static constexpr size_t kBytes = 12;
+
+  // Writes kBytes bytes; reserved bits are written as zero.
+  void pack(uint8_t* p) const {
+    p[0] = 0;
+    p[1] = static_cast<uint8_t>((number >> 16));
+    p[2] = static_cast<uint8_t>((number >> 8));
+    p[3] = static_cast<uint8_t>(number);
+    p[4] = static_cast<uint8_t>((offset >> 24));
+    p[5] = static_cast<uint8_t>((offset >> 16));
+    p[6] = static_cast<uint8_t>((offset >> 8));
+    p[7] = static_cast<uint8_t>(offset);
+    p[8] = static_cast<uint8_t>((length >> 24));
+    p[9] = static_cast<uint8_t>((length >> 16));
+    p[10] = static_cast<uint8_t>((length >> 8));
+    p[11] = static_cast<uint8_t>(length);
+  }
+
+  static Sendh unpack(const uint8_t* p) {
+    Sendh r;
+    r.number = static_cast<uint32_t>(
+        (static_cast<uint32_t>(p[1]) << 16) |
+        (static_cast<uint32_t>(p[2]) << 8) |
+        static_cast<uint32_t>(p[3]));
+    r.offset = static_cast<uint32_t>(
+        (static_cast<uint32_t>(p[4]) << 24) |
+        (static_cast<uint32_t>(p[5]) << 16) |
+        (static_cast<uint32_t>(p[6]) << 8) |
+        static_cast<uint32_t>(p[7]));
+    r.length = static_cast<uint32_t>(
+        (static_cast<uint32_t>(p[8]) << 24) |
+        (static_cast<uint32_t>(p[9]) << 16) |
+        (static_cast<uint32_t>(p[10]) << 8) |
+        static_cast<uint32_t>(p[11]));
+    return r;
+  }
+
+  bool operator==(const Sendh& o) const {
+    return number == o.number &&
+           offset == o.offset &&
+           length == o.length;
+  }
+  bool operator!=(const Sendh& o) const { return !(*this == o); }
 };
 
 // vendor REDUCE header

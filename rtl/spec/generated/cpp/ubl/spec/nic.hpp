@@ -34,6 +34,9 @@ enum class WqeOp : uint8_t {
   kReduce = 0x03,  // combine local elements into remote memory
   kReduceImm = 0x04,  // REDUCE whose last packet raises a receive completion
   kRead = 0x05,  // read remote bytes into local memory; VC req
+  kSend = 0x06,  // send local bytes into the peer's next receive buffer
+  kSendImm = 0x07,  // SEND with immediate data
+  kRecv = 0x08,  // receive buffer; only in a receive ring
 };
 
 inline const char* to_string(WqeOp v) {
@@ -50,6 +53,12 @@ inline const char* to_string(WqeOp v) {
       return "reduce_imm";
     case WqeOp::kRead:
       return "read";
+    case WqeOp::kSend:
+      return "send";
+    case WqeOp::kSendImm:
+      return "send_imm";
+    case WqeOp::kRecv:
+      return "recv";
   }
   return "?";
 }
@@ -58,7 +67,9 @@ inline const char* to_string(WqeOp v) {
 enum class CqeStatus : uint8_t {
   kOk = 0x00,  // done
   kLocalProtection = 0x01,  // lkey, bounds or rights of the local buffer
-  kLocalLength = 0x02,  // length not allowed (REDUCE not a multiple of the element)
+  // length not allowed (REDUCE not a multiple of the element); receive side: the message is longer
+  // than the buffer
+  kLocalLength = 0x02,
   kBadOpcode = 0x03,  // unknown opcode or reserved bits set
   kRemoteAccess = 0x04,  // rkey, bounds or rights refused by the responder
   kRemoteInvalid = 0x05,  // request refused by the responder
@@ -67,7 +78,9 @@ enum class CqeStatus : uint8_t {
   kTimeout = 0x08,  // no acknowledgement in time
   kRnr = 0x09,  // receiver not ready
   kFlushed = 0x0a,  // the QP is in error; the request was not, or only partly, executed
-  kLocalMemory = 0x0b,  // reading the local buffer or the ring failed
+  // reading the local buffer or the ring failed; receive side: reading the ring or writing the
+  // buffer
+  kLocalMemory = 0x0b,
 };
 
 inline const char* to_string(CqeStatus v) {
@@ -130,7 +143,7 @@ enum class ErrCause : uint8_t {
   kSequence = 0x06,  // packet ahead of the expected PSN, or an answer to nothing that was asked
   kDuplicate = 0x07,  // packet behind the expected PSN
   kAccess = 0x08,  // rkey, bounds or rights
-  kRnr = 0x09,  // immediate without a posted receive
+  kRnr = 0x09,  // SEND or immediate without a posted receive
   kTimeout = 0x0a,  // no acknowledgement in time
   kNak = 0x0b,  // negative acknowledgement received
   kCqOverflow = 0x0c,  // completion queue full; the QP fails
@@ -272,7 +285,8 @@ inline const char* to_string(DmaKind v) {
   return "?";
 }
 
-// work request, an entry of a send ring
+// work request, an entry of a send ring. In a receive ring (opcode recv) only length, laddr, lkey
+// and wr_id may be set.
 // little endian
 struct Wqe {
   uint8_t opcode = 0;  // wqe_op: operation
@@ -438,11 +452,13 @@ struct Wqe {
 // completion. Byte 63 holds the phase and is the last byte to change.
 // little endian
 struct Cqe {
-  uint64_t wr_id = 0;  // of the work request; receive side: count of receives of this QP, from 0
+  // of the work request; receive side of a QP without a receive ring: count of its receives, from 0
+  uint64_t wr_id = 0;
   uint32_t qpn = 0;  // QP
-  uint32_t byte_len = 0;  // bytes of the message (receive side: of the last packet)
+  // bytes of the message (receive side of WRITE and REDUCE: of the last packet; of an error: 0)
+  uint32_t byte_len = 0;
   uint32_t imm = 0;  // immediate data of a receive
-  uint8_t opcode = 0;  // wqe_op: operation
+  uint8_t opcode = 0;  // wqe_op: operation (receive side: of the peer; of an error: recv)
   uint8_t status = 0;  // cqe_status: result
   uint8_t recv = 0;  // 1 bit: 1: receive completion
   uint16_t sq_head = 0;  // ring entries consumed so far (modulo 2^16): frees send ring space
@@ -585,10 +601,16 @@ struct QpCtx {
   uint8_t scq = 0;  // CQ of send completions
   uint8_t rcq = 0;  // CQ of receive completions
   uint32_t remote_qpn = 0;  // 24 bits: QPN at the peer
+  uint8_t rq_log2 = 0;  // log2 of receive ring entries, 0..max_ring_log2; 0 without rq_ring
+  // 1 bit: 1: receives are entries of a receive ring; 0: receives are only counted, have no buffer
+  // and take immediates of WRITE and REDUCE, no SEND
+  uint8_t rq_ring = 0;
   uint64_t sq_base = 0;  // card address of the send ring (bit 63: host IOVA), 64-byte aligned
   uint32_t sq_psn = 0;  // 24 bits: first PSN to send
   uint32_t rq_psn = 0;  // 24 bits: first PSN expected
   uint16_t window = 0;  // packets in flight, 1..32767
+  // card address of the receive ring (bit 63: host IOVA), 64-byte aligned; 0 without rq_ring
+  uint64_t rq_base = 0;
 
   static constexpr size_t kBytes = 64;
 
@@ -605,8 +627,8 @@ struct QpCtx {
     p[8] = static_cast<uint8_t>(remote_qpn);
     p[9] = static_cast<uint8_t>((remote_qpn >> 8));
     p[10] = static_cast<uint8_t>((remote_qpn >> 16));
-    p[11] = 0;
-    p[12] = 0;
+    p[11] = static_cast<uint8_t>(rq_log2);
+    p[12] = static_cast<uint8_t>((rq_ring & 0x1u));
     p[13] = 0;
     p[14] = 0;
     p[15] = 0;
@@ -634,14 +656,14 @@ struct QpCtx {
     p[37] = 0;
     p[38] = 0;
     p[39] = 0;
-    p[40] = 0;
-    p[41] = 0;
-    p[42] = 0;
-    p[43] = 0;
-    p[44] = 0;
-    p[45] = 0;
-    p[46] = 0;
-    p[47] = 0;
+    p[40] = static_cast<uint8_t>(rq_base);
+    p[41] = static_cast<uint8_t>((rq_base >> 8));
+    p[42] = static_cast<uint8_t>((rq_base >> 16));
+    p[43] = static_cast<uint8_t>((rq_base >> 24));
+    p[44] = static_cast<uint8_t>((rq_base >> 32));
+    p[45] = static_cast<uint8_t>((rq_base >> 40));
+    p[46] = static_cast<uint8_t>((rq_base >> 48));
+    p[47] = static_cast<uint8_t>((rq_base >> 56));
     p[48] = 0;
     p[49] = 0;
     p[50] = 0;
@@ -675,6 +697,8 @@ struct QpCtx {
         static_cast<uint32_t>(p[8]) |
         (static_cast<uint32_t>(p[9]) << 8) |
         (static_cast<uint32_t>(p[10]) << 16));
+    r.rq_log2 = static_cast<uint8_t>(static_cast<uint32_t>(p[11]));
+    r.rq_ring = static_cast<uint8_t>(static_cast<uint32_t>((p[12] & 0x1u)));
     r.sq_base = static_cast<uint64_t>(
         static_cast<uint64_t>(p[16]) |
         (static_cast<uint64_t>(p[17]) << 8) |
@@ -695,6 +719,15 @@ struct QpCtx {
     r.window = static_cast<uint16_t>(
         static_cast<uint32_t>(p[32]) |
         (static_cast<uint32_t>(p[33]) << 8));
+    r.rq_base = static_cast<uint64_t>(
+        static_cast<uint64_t>(p[40]) |
+        (static_cast<uint64_t>(p[41]) << 8) |
+        (static_cast<uint64_t>(p[42]) << 16) |
+        (static_cast<uint64_t>(p[43]) << 24) |
+        (static_cast<uint64_t>(p[44]) << 32) |
+        (static_cast<uint64_t>(p[45]) << 40) |
+        (static_cast<uint64_t>(p[46]) << 48) |
+        (static_cast<uint64_t>(p[47]) << 56));
     return r;
   }
 
@@ -707,10 +740,13 @@ struct QpCtx {
            scq == o.scq &&
            rcq == o.rcq &&
            remote_qpn == o.remote_qpn &&
+           rq_log2 == o.rq_log2 &&
+           rq_ring == o.rq_ring &&
            sq_base == o.sq_base &&
            sq_psn == o.sq_psn &&
            rq_psn == o.rq_psn &&
-           window == o.window;
+           window == o.window &&
+           rq_base == o.rq_base;
   }
   bool operator!=(const QpCtx& o) const { return !(*this == o); }
 };
@@ -828,10 +864,10 @@ struct CqCtx {
 // little endian
 struct MrCtx {
   uint8_t valid = 0;  // 1 bit: 1: exists
-  uint8_t local_read = 0;  // 1 bit: source of WRITE and REDUCE
+  uint8_t local_read = 0;  // 1 bit: source of WRITE, REDUCE and SEND
   uint8_t remote_write = 0;  // 1 bit: target of WRITE
   uint8_t remote_reduce = 0;  // 1 bit: target of REDUCE
-  uint8_t local_write = 0;  // 1 bit: target of an own READ
+  uint8_t local_write = 0;  // 1 bit: target of an own READ, receive buffer
   uint8_t remote_read = 0;  // 1 bit: source of a READ of the peer
   uint8_t key = 0;  // low byte of the key
   uint8_t pd = 0;  // protection domain, must equal the QP's
@@ -1093,8 +1129,8 @@ struct Txd {
   uint8_t becn = 0;  // 1 bit: BTH BECN
   uint64_t laddr = 0;  // 64 bits: payload source
   uint16_t len = 0;  // 13 bits: payload bytes 0..4096; READ request: bytes wanted
-  uint64_t raddr = 0;  // 64 bits: RETH address
-  uint32_t rkey = 0;  // 32 bits: RETH key
+  uint64_t raddr = 0;  // 64 bits: RETH address; SEND: SENDH number (63:32) and offset (31:0)
+  uint32_t rkey = 0;  // 32 bits: RETH key; SEND: SENDH length
   uint8_t red_op = 0;  // 4 bits: REDH operation
   uint8_t red_dtype = 0;  // 4 bits: REDH type
   uint32_t imm = 0;  // 32 bits: immediate
@@ -1303,9 +1339,9 @@ struct Rxh {
   uint8_t ack_req = 0;  // 1 bit: acknowledge request
   uint8_t becn = 0;  // 1 bit: BECN
   uint8_t ce = 0;  // 1 bit: the IP header carries CE
-  uint64_t raddr = 0;  // 64 bits: RETH address
-  uint32_t rkey = 0;  // 32 bits: RETH key
-  uint16_t len = 0;  // 13 bits: payload bytes = RETH length; READ request: bytes wanted
+  uint64_t raddr = 0;  // 64 bits: RETH address; SEND: SENDH number (63:32) and offset (31:0)
+  uint32_t rkey = 0;  // 32 bits: RETH key; SEND: SENDH length
+  uint16_t len = 0;  // 13 bits: payload bytes (= RETH length); READ request: bytes wanted
   uint8_t red_op = 0;  // 4 bits: REDH operation
   uint8_t red_dtype = 0;  // 4 bits: REDH type
   uint32_t imm = 0;  // 32 bits: immediate
@@ -1932,8 +1968,8 @@ struct CsrRsp {
 
 // doorbell, host_if to nic_core
 struct Doorbell {
-  // 2 bits: 0 send ring tail, 1 receives posted (total, modulo 2^16), 2 CQ consumer index (modulo
-  // 2^16)
+  // 2 bits: 0 send ring tail, 1 receives posted (total, modulo 2^16; a QP with a receive ring: its
+  // tail), 2 CQ consumer index (modulo 2^16)
   uint8_t kind = 0;
   uint16_t index = 0;  // 16 bits: QPN or CQN
   uint16_t value = 0;  // 16 bits: new free-running index
@@ -2068,7 +2104,7 @@ inline constexpr uint32_t kNicCntTxBytesHi = 0x00001204u;  // ro: high word
 inline constexpr uint32_t kNicCntTxBytesHiStride = 8u;
 inline constexpr uint32_t kNicCntTxBytesHiCount = 8u;
 inline constexpr uint32_t kNicCntCqes = 0x00001240u;  // ro: completions written
-inline constexpr uint32_t kNicCntWqes = 0x00001244u;  // ro: work requests fetched
+inline constexpr uint32_t kNicCntWqes = 0x00001244u;  // ro: work requests fetched from send rings
 
 }  // namespace reg
 
