@@ -14,10 +14,11 @@ Platform::Platform(const PlatformConfig& cfg) : cfg_(cfg), engine_("engine", cfg
     cc.timing = t;
     cc.skip_idle_boxes = cfg.skip;
     cc.stimulus = cfg.stimulus;
+    cc.shadows = &cfg_.shadows;
     cards_.push_back(std::make_unique<Card>(cc, engine_));
   }
   for (unsigned p = 0; p < cfg.planes; ++p)
-    switches_.push_back(make_switch(cfg.cards, p, cfg.skip, cfg.stimulus));
+    switches_.push_back(make_switch(cfg.cards, p, cfg.skip, cfg.stimulus, &cfg_.shadows));
   for (unsigned c = 0; c < cfg.cards; ++c) {
     for (unsigned p = 0; p < cfg.planes; ++p) {
       const std::string name = "card" + std::to_string(c) + ".plane" + std::to_string(p);

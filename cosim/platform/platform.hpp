@@ -17,6 +17,7 @@ struct PlatformConfig {
   unsigned planes = 1;
   bool skip = true;
   Stimulus* stimulus = nullptr;  ///< records what goes into every box
+  ShadowFactory shadows;         ///< follows boxes
   systemc::Timing timing;
 };
 

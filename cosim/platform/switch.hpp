@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/engine.hpp"
+#include "platform/shadow.hpp"
 #include "ubl/systemc/link.hpp"
 
 namespace ubl::cosim {
@@ -31,6 +32,7 @@ class Switch : public Unit {
 
 /// Smallest compiled radix with at least `ports` ports; throws std::invalid_argument beyond.
 std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip,
-                                    Stimulus* stimulus = nullptr);
+                                    Stimulus* stimulus = nullptr,
+                                    const ShadowFactory* shadows = nullptr);
 
 }  // namespace ubl::cosim

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ublsim: the super-node on the command line.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <systemc>
 
 #include "ubl/spec/link.hpp"
@@ -56,6 +60,14 @@ int topo_show(const std::string& name, unsigned cards, unsigned planes) {
       fmt::format("topo show {}: not known; `ublsim topo list` shows what there is", name));
 }
 
+/// Starts ublsim-wave, next to this program, in our place.
+[[noreturn]] void run_wave_program(char** argv) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string() + "-wave";
+  execv(program.c_str(), argv);
+  throw UsageError(fmt::format("--wave: cannot start {} ({}); `scripts/build` makes it", program,
+                               std::strerror(errno)));
+}
+
 int main_checked(int argc, char** argv) {
   CLI::App app{"ublsim: cycle-accurate simulation of the OpenUBL super-node"};
   app.require_subcommand(1);
@@ -91,6 +103,13 @@ int main_checked(int argc, char** argv) {
   run->add_flag("--no-skip", no_skip, "evaluate idle blocks, too (same results, slower)");
   run->add_option("--json", o.json, "write the result here");
   run->add_option("--pcap", o.pcap, "write all frames of all links here (pcapng, for Wireshark)");
+  run->add_option("--wave", o.wave.file, "write waves of the RTL here (FST, for GTKWave)");
+  auto* boxes_opt = run->add_option("--wave-boxes", o.wave.boxes,
+                                    "boxes with waves, e.g. card0.*,card1.nic_port?,plane0.switch")
+                        ->capture_default_str();
+  std::string window;
+  auto* window_opt =
+      run->add_option("--wave-window", window, "only from FROM to TO nanoseconds: FROM:TO");
   run->add_flag("-v,--verbose", o.verbose, "more detail");
   run->add_flag("-q,--quiet", o.quiet, "no summary");
   run->add_flag("--progress", o.progress, "show progress while running");
@@ -122,7 +141,12 @@ int main_checked(int argc, char** argv) {
   o.bytes = parse_bytes(bytes);
   if (!config.empty()) load_config(config, o.timing);
   if (!faults.empty()) o.faults = load_faults(faults);
+  for (const auto* opt : {boxes_opt, window_opt})
+    if (opt->count() > 0 && o.wave.file.empty())
+      throw UsageError(opt->get_name() + " needs --wave");
+  if (window_opt->count() > 0) parse_window(window, o.wave);
   check(o);
+  if (!o.wave.file.empty() && make_waves == nullptr) run_wave_program(argv);
   for (const auto& w : workloads())
     if (o.workload == w.name) return w.run(o);
   throw UsageError(fmt::format("run {}: no such workload; one of:{}", o.workload, names));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ubl/systemc/config.hpp"
+#include "ublsim/waves.hpp"
 
 namespace ubl::cosim {
 class Stimulus;
@@ -61,6 +62,7 @@ struct Options {
   bool progress = false;
   std::string json;
   std::string pcap;  ///< capture of all links
+  WaveOptions wave;
   std::string data;  ///< training data; empty: the digits that come with the project
   systemc::Timing timing;
   std::vector<Fault> faults;
