@@ -85,6 +85,13 @@ class RtlSwitch : public Switch {
     out->watch_credits(&credits_due_[port]);
     if (port >= used_) used_ = port + 1;
   }
+  void set_route(unsigned node, unsigned port) override {
+    m_.cfg_addr_i = static_cast<SData>(node);
+    m_.cfg_wdata_i = static_cast<CData>(port);
+    m_.cfg_we_i = 1;
+    recording_.clock(m_, kNever);
+    m_.cfg_we_i = 0;
+  }
   unsigned radix() const override { return Radix; }
   bool idle() const override { return m_.idle_o != 0; }
   const std::vector<SwitchError>& errors() const override { return errors_; }
@@ -153,14 +160,13 @@ class RtlSwitch : public Switch {
 
 }  // namespace
 
-std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip, Stimulus* stimulus,
+std::unique_ptr<Switch> make_switch(unsigned radix, unsigned plane, bool skip, Stimulus* stimulus,
                                     const ShadowFactory* shadows) {
-  if (ports <= 16)
+  if (radix == 16)
     return std::make_unique<RtlSwitch<Vubl_switch16, 16>>(plane, skip, stimulus, shadows);
-  if (ports <= 128)
+  if (radix == 128)
     return std::make_unique<RtlSwitch<Vubl_switch128, 128>>(plane, skip, stimulus, shadows);
-  throw std::invalid_argument("no switch with " + std::to_string(ports) +
-                              " ports was compiled (largest: 128)");
+  throw std::invalid_argument("no switch with " + std::to_string(radix) + " ports was compiled");
 }
 
 }  // namespace ubl::cosim

@@ -14,8 +14,7 @@ namespace {
 
 cosim::PlatformConfig platform_config(const Options& o, Waves* waves) {
   cosim::PlatformConfig c;
-  c.cards = o.cards;
-  c.planes = o.planes;
+  c.topology = o.layout ? *o.layout : cosim::ubl128(o.cards, o.planes);
   c.skip = o.skip;
   c.timing = o.timing;
   c.stimulus = o.stimulus;
