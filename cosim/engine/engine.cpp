@@ -10,9 +10,7 @@ using sc_core::sc_time;
 
 namespace {
 
-uint64_t to_ps(const sc_time& t) {
-  return static_cast<uint64_t>(t / sc_time(1, SC_PS) + 0.5);
-}
+uint64_t to_ps(const sc_time& t) { return static_cast<uint64_t>(t / sc_time(1, SC_PS) + 0.5); }
 sc_time at_cycle(Cycle c) { return sc_time(1, SC_PS) * static_cast<double>(c * systemc::kClockPs); }
 
 }  // namespace
@@ -38,6 +36,7 @@ Cycle Engine::next_wake() const {
 void Engine::step(Cycle c) {
   now_ = c;
   ++cycles_run_;
+  model_clock_.next_cycle();
   for (Unit* u : units_) {
     if (u->wake() <= c || !skip_) {
       u->tick(c);

@@ -3,10 +3,8 @@
 
 #include <deque>
 
-#include "Vhost_if.h"
-#include "Vnic_core.h"
-#include "Vnic_port.h"
 #include "platform/bits.hpp"
+#include "platform/stimulus.hpp"
 #include "ubl/spec/host.hpp"
 #include "ubl/spec/nic.hpp"
 
@@ -17,34 +15,31 @@ using systemc::MemPort;
 
 namespace {
 
-/// One clock cycle. Inputs were set while the clock was low.
-template <typename Model>
-void clock(Model& m) {
-  m.clk_i = 1;
-  m.eval();
-  m.clk_i = 0;
-  m.eval();
-}
-
 constexpr unsigned kResetCycles = 4;
 
 }  // namespace
 
 struct Card::Plane {
-  Vnic_port port;
-  MemPort mem;
+  // What is looked at in every cycle comes first: one cache line.
+  Cycle flit_due = kNever, credits_due = kNever;  // of the links, kept by them
+  Cycle mem_due = kNever;                         // of mem, as of the last exchange
   Link* to_switch = nullptr;
   Link* from_switch = nullptr;
-  bool active = true;     // evaluate in the next cycle
+  bool active = true;  // evaluate in the next cycle
   bool evaluated = false;
+  bool link_input = false;  // a flit or credits in the last cycle
   systemc::Hash flits;
-  Plane(systemc::Hbm& hbm, systemc::PciePort& pcie, const systemc::Timing& t)
-      : mem(hbm, pcie, t) {}
+  Vnic_port port;
+  Recording recording;
+  MemPort mem;
+  Plane(systemc::Hbm& hbm, systemc::HbmTiming& when, systemc::PciePort& pcie)
+      : mem(hbm, when, pcie) {}
 };
 
 struct Card::Core {
   Vhost_if host;
   Vnic_core nic;
+  Recording host_recording, nic_recording;
   bool host_active = true, host_evaluated = false;
   bool nic_active = true, nic_evaluated = false;
   // Completions of host_if's DMA, by time; reads may pass each other.
@@ -65,12 +60,15 @@ struct Card::Core {
 };
 
 Card::Card(const CardConfig& cfg, Engine& engine)
-    : cfg_(cfg), hbm_(spec::kHostHbmBytes), core_(std::make_unique<Core>()) {
+    : cfg_(cfg),
+      hbm_(spec::kHostHbmBytes),
+      hbm_timing_(cfg.timing),
+      core_(std::make_unique<Core>()) {
   pcie_ = std::make_unique<systemc::PciePort>(("card" + std::to_string(cfg.node)).c_str(),
                                               cfg.timing, host_, engine);
   pcie_->set_owner(this);
   for (unsigned p = 0; p < cfg.planes; ++p)
-    planes_.push_back(std::make_unique<Plane>(hbm_, *pcie_, cfg.timing));
+    planes_.push_back(std::make_unique<Plane>(hbm_, hbm_timing_, *pcie_));
   reset();
 }
 
@@ -79,6 +77,8 @@ Card::~Card() = default;
 void Card::connect(unsigned plane, Link* to_switch, Link* from_switch) {
   planes_[plane]->to_switch = to_switch;
   planes_[plane]->from_switch = from_switch;
+  to_switch->watch_credits(&planes_[plane]->credits_due);
+  from_switch->watch_flits(&planes_[plane]->flit_due);
 }
 
 const MemPort& Card::mem_port(unsigned plane) const { return planes_[plane]->mem; }
@@ -86,6 +86,9 @@ const MemPort& Card::mem_port(unsigned plane) const { return planes_[plane]->mem
 void Card::reset() {
   auto& h = core_->host;
   auto& n = core_->nic;
+  core_->host_recording.begin<Vhost_if>(cfg_.stimulus);
+  core_->nic_recording.begin<Vnic_core>(cfg_.stimulus);
+  for (auto& p : planes_) p->recording.begin<Vnic_port>(cfg_.stimulus);
   h.rst_ni = n.rst_ni = 0;
   h.node_i = cfg_.node;
   for (unsigned i = 0; i < planes_.size(); ++i) {
@@ -95,9 +98,9 @@ void Card::reset() {
     m.plane_i = static_cast<CData>(i);
   }
   for (unsigned c = 0; c < kResetCycles; ++c) {
-    clock(h);
-    clock(n);
-    for (auto& p : planes_) clock(p->port);
+    core_->host_recording.clock(h);
+    core_->nic_recording.clock(n);
+    for (auto& p : planes_) p->recording.clock(p->port);
   }
   h.rst_ni = n.rst_ni = 1;
   for (auto& p : planes_) p->port.rst_ni = 1;
@@ -106,6 +109,7 @@ void Card::reset() {
 void Card::tick(Cycle now) {
   Core& c = *core_;
   // Inputs that come from outside the card in this cycle.
+  if (pcie_->posted_due() <= now) traced(CardEvent::kHostVisible, now);
   pcie_->apply_posted(now);
   auto& h = c.host;
   h.bme_i = pcie_->bus_master ? 1 : 0;
@@ -113,7 +117,10 @@ void Card::tick(Cycle now) {
   if (h.mmio_req_valid_i != 0) {
     pcie_->mmio_request().to_words(words(h.mmio_req_i));
     c.host_active = true;
-    if (h.mmio_req_ready_o != 0) pcie_->pop_mmio();
+    if (h.mmio_req_ready_o != 0) {
+      if (pcie_->mmio_request().write != 0) traced(CardEvent::kMmioWrite, now);
+      pcie_->pop_mmio();
+    }
   }
   h.hdma_rsp_valid_i = 0;
   for (auto it = c.dma.begin(); it != c.dma.end(); ++it) {
@@ -129,6 +136,7 @@ void Card::tick(Cycle now) {
       else
         rsp.err = 1;  // unmapped while the read was on its way
     }
+    if (it->read) traced(CardEvent::kDmaData, now);
     rsp.to_words(words(h.hdma_rsp_i));
     h.hdma_rsp_valid_i = 1;
     c.host_active = true;
@@ -137,47 +145,46 @@ void Card::tick(Cycle now) {
   }
   for (auto& pp : planes_) {
     Plane& p = *pp;
-    auto& m = p.port;
-    Link* in = p.from_switch;
-    auto* rx = words(m.rx_flit_i);
-    if (in != nullptr && in->flit_due() <= now) {
-      const auto& f = in->flit();
+    const bool flit = p.flit_due <= now, credits = p.credits_due <= now;
+    if (!flit && !credits && !p.link_input) continue;
+    auto* rx = words(p.port.rx_flit_i);
+    if (flit) {
+      const auto& f = p.from_switch->flit();
       std::memcpy(rx, f.w.data(), sizeof(f.w));
       p.flits.add(now);
       p.flits.add_bytes(f.w.data(), sizeof(f.w));
-      in->pop_flit();
-      p.active = true;
+      p.from_switch->pop_flit();
     } else {
       rx[spec::Flit::kValidLsb / 32] = 0;
     }
-    if (p.to_switch != nullptr && p.to_switch->credits_due() <= now) {
-      m.tx_credit_i = p.to_switch->take_credits();
-      p.active = true;
-    } else {
-      m.tx_credit_i = 0;
-    }
+    p.port.tx_credit_i = credits ? p.to_switch->take_credits() : CData{0};
+    p.link_input = flit || credits;
+    p.active = p.active || p.link_input;
   }
 
   const bool all = !cfg_.skip_idle_boxes;
+  ModelClock::Section models(model_clock_);
   c.host_evaluated = c.host_active || all;
   c.nic_evaluated = c.nic_active || c.nic.deadline_o <= now || all;
   if (c.host_evaluated) {
     h.now_i = now;
-    clock(h);
+    c.host_recording.clock(h);
     ++box_evals_;
   }
   if (c.nic_evaluated) {
     c.nic.now_i = now;
-    clock(c.nic);
+    c.nic_recording.clock(c.nic);
     ++box_evals_;
   }
   for (auto& p : planes_) {
     p->evaluated = p->active || all;
     if (p->evaluated) {
-      clock(p->port);
+      p->recording.clock(p->port);
       ++box_evals_;
     }
   }
+
+  models.end();
 
   // Outputs become the next cycle's inputs.
   exchange_host(now);
@@ -197,9 +204,9 @@ void Card::tick(Cycle now) {
   for (auto& p : planes_) {
     if (p->active) at(now + 1);
     // A beat that is due in cycle d is handed over at the end of cycle d - 1.
-    if (p->mem.due() != kNever) at(p->mem.due() - 1);
-    if (p->from_switch != nullptr) at(p->from_switch->flit_due());
-    if (p->to_switch != nullptr) at(p->to_switch->credits_due());
+    if (p->mem_due != kNever) at(p->mem_due - 1);
+    at(p->flit_due);
+    at(p->credits_due);
   }
   wake_ = std::max(next, now + 1);
 }
@@ -221,21 +228,23 @@ void Card::exchange_host(Cycle now) {
   if (h.hdma_req_valid_o != 0 && h.hdma_req_ready_i != 0 && c.host_evaluated) {
     const auto req = spec::DmaReq::from_words(words(h.hdma_req_o));
     const bool host_side = (req.addr & systemc::kHostBit) != 0;
-    const bool ok = host_side ? pcie_->host_at(req.addr, req.len) != nullptr
-                              : hbm_.contains(req.addr, req.len);
+    const bool ok =
+        host_side ? pcie_->host_at(req.addr, req.len) != nullptr : hbm_.contains(req.addr, req.len);
     Core::Dma d{now + 1, req.addr, req.tag, req.len, !ok, false};
     switch (static_cast<spec::DmaKind>(req.kind)) {
       case spec::DmaKind::kRead:
+        traced(CardEvent::kDmaRead, now);
         d.read = true;
         d.due = host_side ? pcie_->dma_read_due(now, req.len)
-                          : now + systemc::cycles_from_ns(cfg_.timing.hbm_read_ns);
+                : ok      ? hbm_timing_.read(now, req.addr, req.len)
+                          : now + 1;
         c.dma.push_back(d);
         break;
       case spec::DmaKind::kWrite:
         if (ok && host_side) pcie_->posted_write(now, req.addr, req.data.data(), req.len);
         if (ok && !host_side) {
           std::memcpy(hbm_.data() + req.addr, req.data.data(), req.len);
-          d.due = now + systemc::cycles_from_ns(cfg_.timing.hbm_write_ns);
+          d.due = hbm_timing_.write(now, req.addr, req.len);
         }
         c.dma.push_back(d);
         break;
@@ -279,8 +288,10 @@ void Card::exchange_plane(Plane& p, unsigned i, Cycle now) {
   };
   // nic_core -> nic_port
   m.txd_valid_i = (n.txd_valid_o >> i) & 1u;
-  if (m.txd_valid_i != 0)
+  if (m.txd_valid_i != 0) {
+    traced(CardEvent::kTxd, now);
     extract_bits(words(m.txd_i), words(n.txd_o), i * spec::Txd::kBits, spec::Txd::kBits);
+  }
   m.rxv_valid_i = (n.rxv_valid_o >> i) & 1u;
   if (m.rxv_valid_i != 0)
     extract_bits(words(m.rxv_i), words(n.rxv_o), i * spec::Rxv::kBits, spec::Rxv::kBits);
@@ -312,6 +323,8 @@ void Card::exchange_plane(Plane& p, unsigned i, Cycle now) {
 }
 
 void Card::exchange_memory(Plane& p, Cycle now) {
+  // A response makes the port active, so a port that was not evaluated sees none now.
+  if (!p.evaluated && p.mem_due > now + 1) return;
   auto& m = p.port;
   MemPort& mem = p.mem;
   if (p.evaluated) {
@@ -332,28 +345,33 @@ void Card::exchange_memory(Plane& p, Cycle now) {
       mem.write.request(r.addr, r.len);
     }
     m.wrd_ready_i = mem.write.wants_data() ? 1 : 0;
-    if (m.wrd_valid_o != 0 && m.wrd_ready_i != 0) mem.write.beat(now, words(m.wrd_o));
+    if (m.wrd_valid_o != 0 && m.wrd_ready_i != 0) {
+      traced(CardEvent::kWriteData, now);
+      mem.write.beat(now, words(m.wrd_o));
+    }
   }
   // Responses that the port sees in the next cycle.
   auto respond = [&](systemc::MemReadChannel& ch, CData& valid, auto& data, CData ready) {
     valid = 0;
     if (ready == 0 || ch.due() > now + 1) return;
-    const systemc::MemBeat b = ch.take(now + 1);
     uint32_t* w = words(data);
-    std::memcpy(w, b.data.data(), 64);
-    w[16] = (b.err ? 2u : 0u) | (b.last ? 1u : 0u);
+    const auto f = ch.take(now + 1, w);
+    w[16] = (f.err ? 2u : 0u) | (f.last ? 1u : 0u);
     valid = 1;
     p.active = true;
   };
   static_assert(spec::MemRdata::kLastLsb == 512 && spec::MemRdata::kErrLsb == 513);
   respond(mem.tx, m.trd_valid_i, m.trd_i, m.trd_ready_o);
+  if (m.trd_valid_i != 0) traced(CardEvent::kPayload, now + 1);
   respond(mem.reduce, m.rrd_valid_i, m.rrd_i, m.rrd_ready_o);
   m.wrs_valid_i = 0;
   if (mem.write.response_due() <= now + 1) {
     m.wrs_err_i = mem.write.take_response() ? 1 : 0;
     m.wrs_valid_i = 1;
     p.active = true;
+    traced(CardEvent::kWritten, now + 1);
   }
+  p.mem_due = mem.due();
 }
 
 void Card::hash_into(systemc::Hash& run, systemc::Hash& data) const {

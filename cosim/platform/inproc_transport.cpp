@@ -43,8 +43,7 @@ InprocTransport::InprocTransport(sc_core::sc_module_name name, Card& card, Engin
   mmio.bind(card.pcie().mmio);
 }
 
-void InprocTransport::access(tlm::tlm_command cmd, unsigned bar, uint64_t offset,
-                             uint32_t* value) {
+void InprocTransport::access(tlm::tlm_command cmd, unsigned bar, uint64_t offset, uint32_t* value) {
   tlm::tlm_generic_payload trans;
   trans.set_command(cmd);
   trans.set_address((uint64_t{bar} << systemc::PciePort::kBarShift) | offset);
@@ -56,8 +55,8 @@ void InprocTransport::access(tlm::tlm_command cmd, unsigned bar, uint64_t offset
   mmio->b_transport(trans, delay);
   if (cmd == tlm::TLM_READ_COMMAND) ahead_ps_ = 0;  // the read waited for it
   if (!trans.is_response_ok())
-    throw driver::TransportError(fmt::format("card {}: unsupported request, BAR{} offset {:#x}",
-                                             card_.node(), bar, offset));
+    throw driver::TransportError(
+        fmt::format("card {}: unsupported request, BAR{} offset {:#x}", card_.node(), bar, offset));
 }
 
 uint32_t InprocTransport::read32(unsigned bar, uint64_t offset) {

@@ -4,9 +4,10 @@
 // host-cost table says.
 #pragma once
 
+#include <tlm_utils/simple_initiator_socket.h>
+
 #include <memory>
 #include <systemc>
-#include <tlm_utils/simple_initiator_socket.h>
 
 #include "engine/engine.hpp"
 #include "platform/card.hpp"
@@ -41,8 +42,8 @@ class InprocTransport : public sc_core::sc_module, public driver::Transport {
   void access(tlm::tlm_command cmd, unsigned bar, uint64_t offset, uint32_t* value);
   Card& card_;
   Engine& engine_;
-  uint32_t command_ = 0;     // PCI command register
-  uint64_t ahead_ps_ = 0;    // charged but not yet waited for
+  uint32_t command_ = 0;   // PCI command register
+  uint64_t ahead_ps_ = 0;  // charged but not yet waited for
   uint64_t busy_ps_ = 0;
 };
 

@@ -13,16 +13,16 @@ Platform::Platform(const PlatformConfig& cfg) : cfg_(cfg), engine_("engine", cfg
     cc.planes = cfg.planes;
     cc.timing = t;
     cc.skip_idle_boxes = cfg.skip;
+    cc.stimulus = cfg.stimulus;
     cards_.push_back(std::make_unique<Card>(cc, engine_));
   }
   for (unsigned p = 0; p < cfg.planes; ++p)
-    switches_.push_back(make_switch(cfg.cards, p, cfg.skip));
+    switches_.push_back(make_switch(cfg.cards, p, cfg.skip, cfg.stimulus));
   for (unsigned c = 0; c < cfg.cards; ++c) {
     for (unsigned p = 0; p < cfg.planes; ++p) {
       const std::string name = "card" + std::to_string(c) + ".plane" + std::to_string(p);
-      // Credits of a link travel against its flits and see the cable only.
-      auto up = std::make_unique<Link>(name + ".up", t.to_switch(), t.to_switch());
-      auto down = std::make_unique<Link>(name + ".down", t.from_switch(), t.to_switch());
+      auto up = std::make_unique<Link>(name + ".up", t.to_switch(), t.credit_delay());
+      auto down = std::make_unique<Link>(name + ".down", t.from_switch(), t.credit_delay());
       up->connect(cards_[c].get(), switches_[p].get());
       down->connect(switches_[p].get(), cards_[c].get());
       cards_[c]->connect(p, up.get(), down.get());
@@ -33,6 +33,13 @@ Platform::Platform(const PlatformConfig& cfg) : cfg_(cfg), engine_("engine", cfg
   }
   for (auto& c : cards_) engine_.add(c.get());
   for (auto& s : switches_) engine_.add(s.get());
+}
+
+uint64_t Platform::box_evals() const {
+  uint64_t n = 0;
+  for (const auto& c : cards_) n += c->box_evals();
+  for (const auto& s : switches_) n += s->evals();
+  return n;
 }
 
 std::string Platform::busy_report() const {

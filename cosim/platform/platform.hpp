@@ -16,6 +16,7 @@ struct PlatformConfig {
   unsigned cards = 2;
   unsigned planes = 1;
   bool skip = true;
+  Stimulus* stimulus = nullptr;  ///< records what goes into every box
   systemc::Timing timing;
 };
 
@@ -32,6 +33,8 @@ class Platform {
   systemc::Link& downlink(unsigned card, unsigned plane) { return *links_[index(card, plane) + 1]; }
   const std::vector<std::unique_ptr<systemc::Link>>& links() const { return links_; }
   const Switch& fabric_switch(unsigned plane) const { return *switches_[plane]; }
+  /// Evaluations of all boxes.
+  uint64_t box_evals() const;
   /// One line per box that is not idle.
   std::string busy_report() const;
   void hashes(uint64_t& run_hash, uint64_t& data_hash) const;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/switch.hpp"
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <vector>
 
-#include "Vubl_switch16.h"
 #include "platform/bits.hpp"
+#include "platform/stimulus.hpp"
 #include "ubl/spec/link.hpp"
 
 namespace ubl::cosim {
@@ -19,112 +21,142 @@ template <typename Port>
 uint8_t* raw(Port& p) {
   return reinterpret_cast<uint8_t*>(&p);
 }
-inline unsigned get(const uint8_t* p, unsigned lsb, unsigned bits) {
-  // A field of at most 16 bits; ports are padded to whole words, so three bytes are there or the
-  // field does not reach them.
-  unsigned v = p[lsb / 8];
-  if (lsb % 8 + bits > 8) v |= unsigned{p[lsb / 8 + 1]} << 8;
-  if (lsb % 8 + bits > 16) v |= unsigned{p[lsb / 8 + 2]} << 16;
-  return (v >> (lsb % 8)) & ((1u << bits) - 1);
+// Ports are handled in groups of 16, whose bits of every bundle begin at a whole byte.
+constexpr unsigned kGroup = 16;
+template <unsigned Bits, typename Port>
+uint64_t load(Port& port, unsigned group) {
+  static_assert(Bits * kGroup % 8 == 0 && Bits * kGroup <= 64);
+  uint64_t v = 0;
+  std::memcpy(&v, raw(port) + group * (Bits * kGroup / 8), Bits * kGroup / 8);
+  return v;
 }
-inline void put(uint8_t* p, unsigned lsb, unsigned bits, unsigned value) {
-  for (unsigned i = 0; i < bits; ++i) {
-    const unsigned at = lsb + i;
-    const auto mask = static_cast<uint8_t>(1u << (at % 8));
-    p[at / 8] = static_cast<uint8_t>(((value >> i) & 1u) != 0 ? p[at / 8] | mask : p[at / 8] & ~mask);
-  }
+template <unsigned Bits, typename Port>
+void store(Port& port, unsigned group, uint64_t v) {
+  static_assert(Bits * kGroup % 8 == 0 && Bits * kGroup <= 64);
+  std::memcpy(raw(port) + group * (Bits * kGroup / 8), &v, Bits * kGroup / 8);
+}
+// A field of 10 bits: it begins at an even bit, so that it is within two bytes.
+template <typename Port>
+uint16_t get_meta(Port& port, unsigned p) {
+  uint16_t v = 0;
+  std::memcpy(&v, raw(port) + p * 10 / 8, sizeof(v));
+  return static_cast<uint16_t>((v >> (p * 10 % 8)) & 0x3FFu);
+}
+template <typename Port>
+void set_meta(Port& port, unsigned p, unsigned value) {
+  uint16_t v = 0;
+  uint8_t* at = raw(port) + p * 10 / 8;
+  std::memcpy(&v, at, sizeof(v));
+  v = static_cast<uint16_t>((v & ~(0x3FFu << (p * 10 % 8))) | (value << (p * 10 % 8)));
+  std::memcpy(at, &v, sizeof(v));
+}
+/// Calls f(port) for every set bit of a mask of a group.
+template <typename F>
+void each_port(uint64_t mask, unsigned group, F&& f) {
+  for (; mask != 0; mask &= mask - 1)
+    f(group * kGroup + static_cast<unsigned>(__builtin_ctzll(mask)));
 }
 
 constexpr unsigned kMetaBits = 10;  // sop, eop, vc, empty: the flit flags without valid
 constexpr unsigned kMetaMask = (1u << kMetaBits) - 1;
+constexpr uint32_t kValid = 1u << (spec::Flit::kValidLsb - FlitWords::kFlagShift);
+static_assert(kMetaBits == 10 && spec::kLinkNumVc == 3);
 
 template <typename Model, unsigned Radix>
 class RtlSwitch : public Switch {
  public:
-  RtlSwitch(unsigned plane, bool skip) : skip_(skip), in_(Radix), out_(Radix) {
+  RtlSwitch(unsigned plane, bool skip, Stimulus* stimulus) : skip_(skip), in_(Radix), out_(Radix) {
+    static_assert(Radix % kGroup == 0);
+    flit_due_.fill(kNever);
+    credits_due_.fill(kNever);
+    recording_.begin<Model>(stimulus);
     m_.plane_i = static_cast<CData>(plane);
     m_.ecn_kmin_i = 0xFFFF;
     m_.ecn_kmax_i = 0xFFFF;
     m_.rst_ni = 0;
-    for (int i = 0; i < 4; ++i) clock();
+    for (int i = 0; i < 4; ++i) recording_.clock(m_);
     m_.rst_ni = 1;
   }
   void connect(unsigned port, Link* in, Link* out) override {
     in_[port] = in;
     out_[port] = out;
+    in->watch_flits(&flit_due_[port]);
+    out->watch_credits(&credits_due_[port]);
     if (port >= used_) used_ = port + 1;
   }
   unsigned radix() const override { return Radix; }
   bool idle() const override { return m_.idle_o != 0; }
   const std::vector<SwitchError>& errors() const override { return errors_; }
+  uint64_t evals() const override { return evals_; }
 
   void tick(Cycle now) override {
     bool input = false;
-    for (unsigned p = 0; p < used_; ++p) {
-      Link* in = in_[p];
-      bool valid = false;
-      if (in != nullptr && in->flit_due() <= now) {
-        const FlitWords& f = in->flit();
-        put(raw(m_.rx_meta_i), p * kMetaBits, kMetaBits, f.flags() & kMetaMask);
-        std::memcpy(words(m_.rx_data_i) + p * 16, f.w.data(), 64);
-        in->pop_flit();
-        valid = input = true;
+    const unsigned groups = (used_ + kGroup - 1) / kGroup;
+    for (unsigned g = 0; g < groups; ++g) {
+      uint64_t valid = 0, credits = 0;
+      for (unsigned i = 0; i < kGroup; ++i) {
+        const unsigned p = g * kGroup + i;
+        if (flit_due_[p] <= now) {
+          const FlitWords& f = in_[p]->flit();
+          set_meta(m_.rx_meta_i, p, f.flags() & kMetaMask);
+          std::memcpy(words(m_.rx_data_i) + p * 16, f.w.data(), 64);
+          in_[p]->pop_flit();
+          valid |= uint64_t{1} << i;
+        }
+        if (credits_due_[p] <= now)
+          credits |= uint64_t{out_[p]->take_credits()} << (i * spec::kLinkNumVc);
       }
-      put(raw(m_.rx_valid_i), p, 1, valid ? 1 : 0);
-      unsigned credits = 0;
-      if (out_[p] != nullptr && out_[p]->credits_due() <= now) {
-        credits = out_[p]->take_credits();
-        input = true;
-      }
-      put(raw(m_.tx_credit_i), p * spec::kLinkNumVc, spec::kLinkNumVc, credits);
+      store<1>(m_.rx_valid_i, g, valid);
+      store<spec::kLinkNumVc>(m_.tx_credit_i, g, credits);
+      input = input || (valid | credits) != 0;
     }
     if (active_ || input || !skip_) {
       m_.now_i = now;
-      clock();
-      for (unsigned p = 0; p < used_; ++p) {
-        if (get(raw(m_.tx_valid_o), p, 1) != 0 && out_[p] != nullptr) {
-          FlitWords f;
-          std::memcpy(f.w.data(), words(m_.tx_data_o) + p * 16, 64);
-          f.w[16] = get(raw(m_.tx_meta_o), p * kMetaBits, kMetaBits) |
-                    (1u << (spec::Flit::kValidLsb - FlitWords::kFlagShift));
-          out_[p]->send(now, f.w.data());
-        }
-        const unsigned c = get(raw(m_.rx_credit_o), p * spec::kLinkNumVc, spec::kLinkNumVc);
-        if (c != 0 && in_[p] != nullptr) in_[p]->return_credits(now, static_cast<uint8_t>(c));
-        if (get(raw(m_.err_valid_o), p, 1) != 0)
-          errors_.push_back({now, p, get(raw(m_.err_code_o), p * 4, 4)});
+      ModelClock::Section models(model_clock_);
+      recording_.clock(m_);
+      models.end();
+      ++evals_;
+      for (unsigned g = 0; g < groups; ++g) {
+        each_port(load<1>(m_.tx_valid_o, g), g, [&](unsigned p) {
+          if (out_[p] != nullptr)
+            out_[p]->send(now, words(m_.tx_data_o) + p * 16, get_meta(m_.tx_meta_o, p) | kValid);
+        });
+        if (uint64_t c = load<spec::kLinkNumVc>(m_.rx_credit_o, g); c != 0)
+          for (unsigned p = g * kGroup; c != 0; ++p, c >>= spec::kLinkNumVc)
+            if ((c & 7u) != 0 && in_[p] != nullptr)
+              in_[p]->return_credits(now, static_cast<uint8_t>(c & 7u));
+        each_port(load<1>(m_.err_valid_o, g), g, [&](unsigned p) {
+          errors_.push_back(
+              {now, p, static_cast<unsigned>(load<4>(m_.err_code_o, g) >> (p % kGroup * 4)) & 15u});
+        });
       }
       active_ = m_.idle_o == 0;
     }
     Cycle next = active_ ? now + 1 : kNever;
-    for (unsigned p = 0; p < used_; ++p) {
-      if (in_[p] != nullptr) next = std::min(next, in_[p]->flit_due());
-      if (out_[p] != nullptr) next = std::min(next, out_[p]->credits_due());
-    }
+    for (unsigned p = 0; p < groups * kGroup; ++p)
+      next = std::min(next, std::min(flit_due_[p], credits_due_[p]));
     wake_ = next;
   }
 
  private:
-  void clock() {
-    m_.clk_i = 1;
-    m_.eval();
-    m_.clk_i = 0;
-    m_.eval();
-  }
   Model m_;
+  Recording recording_;
   bool skip_;
   bool active_ = true;
   unsigned used_ = 0;
+  uint64_t evals_ = 0;
   std::vector<Link*> in_, out_;
+  std::array<Cycle, Radix> flit_due_, credits_due_;  // of in_ and out_, kept by the links
   std::vector<SwitchError> errors_;
 };
 
 }  // namespace
 
-std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip) {
-  if (ports <= 16) return std::make_unique<RtlSwitch<Vubl_switch16, 16>>(plane, skip);
+std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip, Stimulus* stimulus) {
+  if (ports <= 16) return std::make_unique<RtlSwitch<Vubl_switch16, 16>>(plane, skip, stimulus);
+  if (ports <= 128) return std::make_unique<RtlSwitch<Vubl_switch128, 128>>(plane, skip, stimulus);
   throw std::invalid_argument("no switch with " + std::to_string(ports) +
-                              " ports was compiled (largest: 16)");
+                              " ports was compiled (largest: 128)");
 }
 
 }  // namespace ubl::cosim

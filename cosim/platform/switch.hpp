@@ -10,6 +10,8 @@
 
 namespace ubl::cosim {
 
+class Stimulus;
+
 /// An error pulse of the switch.
 struct SwitchError {
   Cycle cycle;
@@ -24,9 +26,11 @@ class Switch : public Unit {
   virtual unsigned radix() const = 0;
   virtual bool idle() const = 0;
   virtual const std::vector<SwitchError>& errors() const = 0;
+  virtual uint64_t evals() const = 0;
 };
 
 /// Smallest compiled radix with at least `ports` ports; throws std::invalid_argument beyond.
-std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip);
+std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip,
+                                    Stimulus* stimulus = nullptr);
 
 }  // namespace ubl::cosim

@@ -36,8 +36,7 @@ inline std::vector<uint32_t> random_f32(uint64_t seed, unsigned rank, size_t n) 
   for (auto& x : v) {
     const uint64_t r = splitmix(state);
     x = static_cast<uint32_t>(r);
-    if ((r >> 61) != 0)
-      x = (x & 0x807FFFFFu) | static_cast<uint32_t>(120 + (r >> 32) % 16) << 23;
+    if ((r >> 61) != 0) x = (x & 0x807FFFFFu) | static_cast<uint32_t>(120 + (r >> 32) % 16) << 23;
   }
   return v;
 }

@@ -8,6 +8,7 @@
 
 #include "ubl/spec/link.hpp"
 #include "ublsim/options.hpp"
+#include "ublsim/ranks.hpp"
 #include "ublsim/workloads.hpp"
 
 namespace ubl::ublsim {
@@ -18,8 +19,8 @@ struct Topology {
   const char* help;
 };
 constexpr Topology kTopologies[] = {
-    {"ubl128", "one switch per plane, every card on every plane (up to 16 cards compiled)"}};
-constexpr unsigned kMaxCards = 16;
+    {"ubl128", "one switch per plane, every card on every plane (up to 128 cards)"}};
+constexpr unsigned kMaxCards = 128;
 
 void check(const Options& o) {
   bool known = false;
@@ -31,10 +32,10 @@ void check(const Options& o) {
     throw UsageError(fmt::format("--cards {}: must be 1..{}", o.cards, kMaxCards));
   if (o.planes < 1 || o.planes > spec::kLinkMaxPlanes)
     throw UsageError(fmt::format("--planes {}: must be 1..{}", o.planes, spec::kLinkMaxPlanes));
-  if (o.dtype != "f32") throw UsageError(fmt::format("--dtype {}: only f32 so far", o.dtype));
+  if (o.root >= o.cards)
+    throw UsageError(fmt::format("--root {}: must be 0..{}", o.root, o.cards - 1));
   if (o.op != "sum") throw UsageError(fmt::format("--op {}: only sum so far", o.op));
-  if (o.algo != "auto" && o.algo != "ring")
-    throw UsageError(fmt::format("--algo {}: must be auto or ring", o.algo));
+  algorithm(o);
 }
 
 int topo_list() {
@@ -51,8 +52,8 @@ int topo_show(const std::string& name, unsigned cards, unsigned planes) {
         fmt::print("  card{}.plane{}  <->  switch{}.port{}\n", c, p, p, c);
     return kExitOk;
   }
-  throw UsageError(fmt::format("topo show {}: not known; `ublsim topo list` shows what there is",
-                               name));
+  throw UsageError(
+      fmt::format("topo show {}: not known; `ublsim topo list` shows what there is", name));
 }
 
 int main_checked(int argc, char** argv) {
@@ -64,15 +65,23 @@ int main_checked(int argc, char** argv) {
 
   auto* run = app.add_subcommand("run", "run a workload and verify every output byte");
   std::string names;
-  for (const auto& w : workloads()) names += fmt::format("\n  {:10} {}", w.name, w.help);
+  for (const auto& w : workloads()) names += fmt::format("\n  {:13} {}", w.name, w.help);
   run->add_option("WORKLOAD", o.workload, "one of:" + names)->required();
-  run->add_option("--cards", o.cards, "cards, 1..16")->capture_default_str();
+  run->add_option("--cards", o.cards, "cards, 1..128")->capture_default_str();
   auto* bytes_opt = run->add_option("--bytes", bytes, "payload per card, e.g. 1MiB, 64KiB, 12348");
-  run->add_option("--dtype", o.dtype, "element type: f32")->capture_default_str();
+  run->add_option("--dtype", o.dtype,
+                  "element type: f32; to move only: i8, u8, f16, bf16, f64, ...")
+      ->capture_default_str();
   run->add_option("--op", o.op, "reduction: sum")->capture_default_str();
-  run->add_option("--algo", o.algo, "auto, ring")->capture_default_str();
+  run->add_option("--algo", o.algo, "auto, ring, direct, slots, chained (sw/comm/README.md)")
+      ->capture_default_str();
+  bool in_place = false;
+  auto* in_place_opt = run->add_flag("--in-place,!--out-of-place", in_place,
+                                     "as NCCL has it (default: allreduce in place, others not)");
   run->add_option("--topology", o.topology, "see `ublsim topo list`")->capture_default_str();
   run->add_option("--planes", o.planes, "planes in use, 1..8")->capture_default_str();
+  run->add_option("--root", o.root, "root of broadcast, gather, reduce, scatter")
+      ->capture_default_str();
   run->add_option("--steps", o.steps, "training steps")->capture_default_str();
   run->add_option("--data", o.data, "training data, CSV (default: the digits that come along)");
   run->add_option("--iterations", o.iterations, "pingpong exchanges")->capture_default_str();
@@ -81,6 +90,7 @@ int main_checked(int argc, char** argv) {
   run->add_option("--faults", faults, "YAML file with faults (docs/guides/faults.md)");
   run->add_flag("--no-skip", no_skip, "evaluate idle blocks, too (same results, slower)");
   run->add_option("--json", o.json, "write the result here");
+  run->add_option("--pcap", o.pcap, "write all frames of all links here (pcapng, for Wireshark)");
   run->add_flag("-v,--verbose", o.verbose, "more detail");
   run->add_flag("-q,--quiet", o.quiet, "no summary");
   run->add_flag("--progress", o.progress, "show progress while running");
@@ -107,6 +117,7 @@ int main_checked(int argc, char** argv) {
   if (show->parsed()) return topo_show(topo_name, topo_cards, topo_planes);
 
   o.skip = !no_skip;
+  if (in_place_opt->count() > 0) o.in_place = in_place;
   if (o.workload == "pingpong" && bytes_opt->count() == 0) bytes = "8";
   o.bytes = parse_bytes(bytes);
   if (!config.empty()) load_config(config, o.timing);

@@ -36,7 +36,8 @@ uint64_t get_number(const std::string& path, const YAML::Node& n, const std::str
     const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
     ok = ec == std::errc() && end == s.data() + s.size() && !s.empty() && v <= max;
   }
-  if (!ok) throw UsageError(fmt::format("{}: {} must be a number from 0 to {}", at(path, n), key, max));
+  if (!ok)
+    throw UsageError(fmt::format("{}: {} must be a number from 0 to {}", at(path, n), key, max));
   return v;
 }
 
@@ -44,26 +45,32 @@ uint64_t get_number(const std::string& path, const YAML::Node& n, const std::str
 
 uint64_t parse_bytes(const std::string& text) {
   static const std::map<std::string, unsigned> units = {
-      {"", 0},    {"B", 0},   {"K", 10},  {"KiB", 10}, {"M", 20},
-      {"MiB", 20}, {"G", 30}, {"GiB", 30}};
+      {"", 0}, {"B", 0}, {"K", 10}, {"KiB", 10}, {"M", 20}, {"MiB", 20}, {"G", 30}, {"GiB", 30}};
   uint64_t v = 0;
   const char* end = text.data() + text.size();
   const auto [p, ec] = std::from_chars(text.data(), end, v);
   const auto unit = units.find(std::string(p, end));
   constexpr uint64_t kMax = uint64_t{4} << 30;  // fits HBM together with the work areas
   if (ec != std::errc() || unit == units.end() || v > (kMax >> unit->second))
-    throw UsageError(fmt::format(
-        "'{}' is not a size: a whole number with optional unit K, KiB, M, MiB, G or GiB, at most 4GiB",
-        text));
+    throw UsageError(
+        fmt::format("'{}' is not a size: a whole number with optional unit K, KiB, M, MiB, G or "
+                    "GiB, at most 4GiB",
+                    text));
   return v << unit->second;
 }
 
 void load_config(const std::string& path, systemc::Timing& t) {
-  const std::map<std::string, uint32_t*> keys = {
-      {"pcie_oneway_ns", &t.pcie_oneway_ns}, {"pcie_dma_read_ns", &t.pcie_dma_read_ns},
-      {"pcie_mbps", &t.pcie_mbps},           {"link_ns", &t.link_ns},
-      {"switch_ns", &t.switch_ns},           {"switch_rtl_cycles", &t.switch_rtl_cycles},
-      {"hbm_read_ns", &t.hbm_read_ns},       {"hbm_write_ns", &t.hbm_write_ns}};
+  const std::map<std::string, uint32_t*> keys = {{"pcie_oneway_ns", &t.pcie_oneway_ns},
+                                                 {"pcie_dma_read_ns", &t.pcie_dma_read_ns},
+                                                 {"pcie_mbps", &t.pcie_mbps},
+                                                 {"link_ns", &t.link_ns},
+                                                 {"switch_ns", &t.switch_ns},
+                                                 {"switch_rtl_cycles", &t.switch_rtl_cycles},
+                                                 {"hbm_read_ns", &t.hbm_read_ns},
+                                                 {"hbm_write_ns", &t.hbm_write_ns},
+                                                 {"hbm_row_miss_ns", &t.hbm_row_miss_ns},
+                                                 {"hbm_refresh_ns", &t.hbm_refresh_ns},
+                                                 {"hbm_refresh_every_ns", &t.hbm_refresh_every_ns}};
   const YAML::Node root = load_yaml(path);
   if (!root.IsMap()) throw UsageError(fmt::format("{}: must be a mapping of constants", path));
   std::set<std::string> seen;
@@ -83,6 +90,9 @@ void load_config(const std::string& path, systemc::Timing& t) {
     *it->second = static_cast<uint32_t>(get_number(path, kv.second, key, 1000000));
   }
   if (t.pcie_mbps == 0) throw UsageError(fmt::format("{}: pcie_mbps must not be 0", path));
+  if (t.hbm_refresh_ns != 0 && t.hbm_refresh_every_ns <= t.hbm_refresh_ns)
+    throw UsageError(fmt::format("{}: hbm_refresh_every_ns {} must be more than hbm_refresh_ns {}",
+                                 path, t.hbm_refresh_every_ns, t.hbm_refresh_ns));
   if (t.link_ns == 0) throw UsageError(fmt::format("{}: link_ns must not be 0", path));
 }
 

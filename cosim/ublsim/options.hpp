@@ -4,11 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "ubl/systemc/config.hpp"
+
+namespace ubl::cosim {
+class Stimulus;
+}
 
 namespace ubl::ublsim {
 
@@ -30,10 +35,10 @@ class UsageError : public std::runtime_error {
 struct Fault {
   enum class What { kCorrupt, kFlipResult };
   What what = What::kCorrupt;
-  std::string where;      ///< kCorrupt: link, e.g. "card0.plane0.up"; kFlipResult: "card1"
-  uint64_t frame = 0;     ///< kCorrupt: which frame of the link, from 0
-  uint64_t byte = 0;      ///< byte of the frame, or of the result buffer
-  unsigned bit = 0;       ///< 0..7
+  std::string where;   ///< kCorrupt: link, e.g. "card0.plane0.up"; kFlipResult: "card1"
+  uint64_t frame = 0;  ///< kCorrupt: which frame of the link, from 0
+  uint64_t byte = 0;   ///< byte of the frame, or of the result buffer
+  unsigned bit = 0;    ///< 0..7
 };
 
 struct Options {
@@ -43,8 +48,10 @@ struct Options {
   std::string dtype = "f32";
   std::string op = "sum";
   std::string algo = "auto";
+  std::optional<bool> in_place;  ///< as the workload does by default
   std::string topology = "ubl128";
   unsigned planes = 1;
+  unsigned root = 0;  ///< of broadcast, gather, reduce, scatter
   unsigned steps = 200;
   unsigned iterations = 1000;  ///< exchanges of pingpong
   uint64_t seed = 1;
@@ -53,9 +60,11 @@ struct Options {
   bool quiet = false;
   bool progress = false;
   std::string json;
-  std::string data;             ///< training data; empty: the digits that come with the project
+  std::string pcap;  ///< capture of all links
+  std::string data;  ///< training data; empty: the digits that come with the project
   systemc::Timing timing;
   std::vector<Fault> faults;
+  cosim::Stimulus* stimulus = nullptr;  ///< benchmark: records what goes into the models
 };
 
 /// "1MiB", "64KiB", "12348", "1K", "1M", "1G" (powers of two); UsageError otherwise.

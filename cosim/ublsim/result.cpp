@@ -85,8 +85,12 @@ json to_json(const Options& o, Session& s, const Result& r) {
                {"mmio_writes", writes},
                {"busy_ns", static_cast<double>(busy_ps) / 1000.0}};
   j["wall_s"] = s.wall_s();
+  j["cpu_s"] = s.cpu_s();
   j["cycles_per_s"] = s.wall_s() > 0 ? static_cast<double>(s.cycles()) / s.wall_s() : 0;
   j["cycles_evaluated"] = p.engine().cycles_run();
+  j["box_evals"] = p.box_evals();
+  j["model_share"] =
+      s.cpu_s() > 0 ? std::min(1.0, p.engine().model_clock().seconds() / s.cpu_s()) : 0;
   j["run_hash"] = fmt::format("{:016x}", run_hash);
   j["data_hash"] = fmt::format("{:016x}", data_hash);
   json links = json::array();
@@ -120,11 +124,12 @@ int finish(const Options& o, Session& s, const Result& r) {
     fmt::print("  simulated     {:.3f} us ({} cycles, {} evaluated)\n",
                systemc::ns_from_cycles(s.cycles()) / 1000.0, s.cycles(),
                s.platform().engine().cycles_run());
-    fmt::print("  wall          {:.2f} s, {:.0f} cycles/s\n", s.wall_s(),
-               j["cycles_per_s"].get<double>());
+    fmt::print("  wall          {:.2f} s, {:.0f} cycles/s, {:.0f} % in the models\n", s.wall_s(),
+               j["cycles_per_s"].get<double>(), 100 * j["model_share"].get<double>());
     if (r.algbw_GBps > 0)
-      fmt::print("  bandwidth     algbw {:.3f} GB/s, busbw {:.3f} GB/s, goodput {:.3f} GB/s per card\n",
-                 r.algbw_GBps, r.busbw_GBps, j["goodput_per_card_GBps"].get<double>());
+      fmt::print(
+          "  bandwidth     algbw {:.3f} GB/s, busbw {:.3f} GB/s, goodput {:.3f} GB/s per card\n",
+          r.algbw_GBps, r.busbw_GBps, j["goodput_per_card_GBps"].get<double>());
     fmt::print("  on the wire   {} bytes\n", j["wire_bytes"].get<uint64_t>());
     fmt::print("  run hash      {}\n", j["run_hash"].get<std::string>());
     const char* verdict = r.code == kExitOk            ? "VERIFIED: every output byte is right"

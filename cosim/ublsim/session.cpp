@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "ubl/comm/hal/error.hpp"
 
@@ -17,6 +18,7 @@ cosim::PlatformConfig platform_config(const Options& o) {
   c.planes = o.planes;
   c.skip = o.skip;
   c.timing = o.timing;
+  c.stimulus = o.stimulus;
   return c;
 }
 
@@ -45,6 +47,7 @@ Session::Session(const Options& options) : options_(options), platform_(platform
         fmt::format("host{}", r).c_str(), platform_.card(r), platform_.engine()));
   done_.assign(options.cards, false);
   install_faults();
+  install_capture();
 }
 
 void Session::install_faults() {
@@ -56,8 +59,10 @@ void Session::install_faults() {
     const auto it = std::find_if(links.begin(), links.end(),
                                  [&n = name](const auto& l) { return l->name() == n; });
     if (it == links.end())
-      throw UsageError(fmt::format("fault: no link '{}' (links are named card0.plane0.up, "
-                                   "card0.plane0.down, ...)", name));
+      throw UsageError(
+          fmt::format("fault: no link '{}' (links are named card0.plane0.up, "
+                      "card0.plane0.down, ...)",
+                      name));
     // Counts frames by itself: a flit belongs to the frame that its first flit opened.
     struct State {
       std::vector<Fault> faults;
@@ -66,7 +71,7 @@ void Session::install_faults() {
     };
     auto st = std::make_shared<State>();
     st->faults = faults;
-    (*it)->set_tap([st](systemc::Cycle, systemc::FlitWords& f) {
+    (*it)->add_tap([st](systemc::Cycle, systemc::FlitWords& f) {
       if (f.sop()) {
         ++st->frame;
         st->offset = 0;
@@ -76,6 +81,36 @@ void Session::install_faults() {
           f.bytes()[x.byte - st->offset] ^= static_cast<uint8_t>(1u << x.bit);
       st->offset += 64;
     });
+  }
+}
+
+// After the faults: what is captured is what travels.
+void Session::install_capture() {
+  if (options_.pcap.empty()) return;
+  using Direction = systemc::LinkCapture::Direction;
+  try {
+    capture_ = std::make_unique<systemc::LinkCapture>(options_.pcap);
+    for (unsigned c = 0; c < platform_.num_cards(); ++c)
+      for (unsigned p = 0; p < platform_.num_planes(); ++p) {
+        capture_->attach(platform_.uplink(c, p), Direction::kOutbound);
+        capture_->attach(platform_.downlink(c, p), Direction::kInbound);
+      }
+  } catch (const std::runtime_error& e) {
+    throw UsageError(fmt::format("--pcap {}", e.what()));
+  }
+  // A run whose capture is lost would be in vain.
+  capture_->on_error([this](const std::string&) {
+    platform_.engine().stop();
+    sc_core::sc_stop();
+  });
+}
+
+void Session::close_capture() {
+  if (capture_ == nullptr) return;
+  try {
+    capture_->close();
+  } catch (const std::runtime_error& e) {
+    failures_.push_back({0, kExitUsage, fmt::format("--pcap {}", e.what())});
   }
 }
 
@@ -93,6 +128,7 @@ void Session::fail(unsigned rank, ExitCode code, const std::string& message) {
 
 void Session::run(const std::function<void(unsigned)>& program) {
   const auto start = std::chrono::steady_clock::now();
+  const std::clock_t cpu_start = std::clock();
   sc_core::sc_spawn_options opt;
   opt.set_stack_size(kHostStackBytes);
   for (unsigned r = 0; r < ranks(); ++r) {
@@ -124,13 +160,15 @@ void Session::run(const std::function<void(unsigned)>& program) {
         fmt::format("rank{}", r).c_str(), &opt);
   }
   sc_core::sc_start();
+  cpu_s_ = static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC;
   wall_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (end_cycle_ == 0) end_cycle_ = platform_.engine().now();
+  close_capture();
   if (failures_.empty()) {
     for (unsigned r = 0; r < ranks(); ++r) {
       if (done_[r]) continue;
-      failures_.push_back({r, kExitNoProgress,
-                           fmt::format("rank {} waits and nothing in the system moves", r)});
+      failures_.push_back(
+          {r, kExitNoProgress, fmt::format("rank {} waits and nothing in the system moves", r)});
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "platform/inproc_transport.hpp"
 #include "platform/platform.hpp"
 #include "ubl/driver/device.hpp"
+#include "ubl/systemc/capture.hpp"
 #include "ublsim/options.hpp"
 
 namespace ubl::ublsim {
@@ -38,19 +39,23 @@ class Session {
   bool ok() const { return failures_.empty(); }
   systemc::Cycle cycles() const { return end_cycle_; }
   double wall_s() const { return wall_s_; }
+  double cpu_s() const { return cpu_s_; }
   /// Simulated time now, in cycles; for host programs that time themselves.
   systemc::Cycle now() const;
 
  private:
   void install_faults();
+  void install_capture();
+  void close_capture();
   void fail(unsigned rank, ExitCode code, const std::string& message);
   const Options& options_;
   cosim::Platform platform_;
   std::vector<std::unique_ptr<cosim::InprocTransport>> transports_;
   std::vector<bool> done_;
   std::vector<RankFailure> failures_;
+  std::unique_ptr<systemc::LinkCapture> capture_;
   systemc::Cycle end_cycle_ = 0;
-  double wall_s_ = 0;
+  double wall_s_ = 0, cpu_s_ = 0;
 };
 
 }  // namespace ubl::ublsim

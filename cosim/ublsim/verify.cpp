@@ -5,18 +5,18 @@
 
 namespace ubl::ublsim {
 
-void flip_results(Session& s, const Options& o, const std::vector<uint64_t>& addr,
-                  uint64_t bytes) {
+void flip_results(Session& s, const Options& o, const std::vector<uint64_t>& addr, uint64_t bytes) {
   for (const Fault& f : o.faults) {
     if (f.what != Fault::What::kFlipResult) continue;
     unsigned card = 0;
     for (; card < s.ranks(); ++card)
       if (f.where == fmt::format("card{}", card)) break;
     if (card == s.ranks())
-      throw UsageError(fmt::format("fault: no card '{}' (cards are named card0, card1, ...)",
-                                   f.where));
+      throw UsageError(
+          fmt::format("fault: no card '{}' (cards are named card0, card1, ...)", f.where));
     if (f.byte >= bytes)
-      throw UsageError(fmt::format("fault: byte {} is beyond the result of {} bytes", f.byte, bytes));
+      throw UsageError(
+          fmt::format("fault: byte {} is beyond the result of {} bytes", f.byte, bytes));
     s.platform().card(card).hbm().data()[addr[card] + f.byte] ^= static_cast<uint8_t>(1u << f.bit);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pingpong and sendrecv: two ranks straight on the driver, without a communication library.
+// pingpong and read: two ranks straight on the driver, without a communication library.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include "ubl/comm/hal/error.hpp"
 #include "ublsim/board.hpp"
+#include "ublsim/breakdown.hpp"
 #include "ublsim/inputs.hpp"
 #include "ublsim/result.hpp"
 #include "ublsim/verify.hpp"
@@ -63,12 +64,25 @@ class Endpoint {
     w.length = len;
     w.laddr = addr_ + from;
     w.raddr = peer_.addr + to;
-    w.lkey = mr_.key;
-    w.rkey = peer_.rkey;
     w.imm = imm;
     w.wr_id = imm;
-    qps_[stripe]->post(w);
-    qps_[stripe]->ring();
+    post(stripe, w);
+  }
+  /// Brings [from, from+len) of the peer's buffer to `to` in the own one.
+  void read(unsigned stripe, uint64_t from, uint64_t to, uint32_t len, uint64_t wr_id) {
+    spec::Wqe w;
+    w.opcode = static_cast<uint8_t>(spec::WqeOp::kRead);
+    w.signalled = 1;
+    w.vc = static_cast<uint8_t>(spec::Vc::kReq);
+    w.length = len;
+    w.laddr = addr_ + to;
+    w.raddr = peer_.addr + from;
+    w.wr_id = wr_id;
+    post(stripe, w);
+  }
+  /// Waits until every signalled send is complete.
+  void drain_sends() {
+    while (signalled_ != completed_) wait_completion();
   }
   void post_receives(unsigned stripe, unsigned n) { qps_[stripe]->post_receives(n); }
 
@@ -81,18 +95,26 @@ class Endpoint {
           for (auto* q : qps_)
             if (q->qpn() == c->qpn) q->on_completion(*c);
         if (c->status != static_cast<uint8_t>(spec::CqeStatus::kOk)) throw error(*c);
+        if (c->recv == 0) ++completed_;
         return *c;
       }
       if (dev_.transport().now_ns() >= deadline)
-        throw comm::CommError(comm::ErrorKind::kTimeout,
-                              fmt::format("rank {} waits for a completion from rank {}", rank_,
-                                          1 - rank_));
+        throw comm::CommError(
+            comm::ErrorKind::kTimeout,
+            fmt::format("rank {} waits for a completion from rank {}", rank_, 1 - rank_));
       dev_.transport().wait(deadline);
     }
   }
 
  private:
   static constexpr uint64_t kPatienceNs = 10'000'000;
+  void post(unsigned stripe, spec::Wqe w) {
+    w.lkey = mr_.key;
+    w.rkey = peer_.rkey;
+    signalled_ += w.signalled;
+    qps_[stripe]->post(w);
+    qps_[stripe]->ring();
+  }
   comm::CommError error(const spec::Cqe& c) {
     auto text = fmt::format("rank {}: QP {} PSN {}: {}", rank_, c.qpn, c.psn,
                             spec::to_string(static_cast<spec::CqeStatus>(c.status)));
@@ -106,11 +128,13 @@ class Endpoint {
   driver::Mr mr_;
   uint64_t addr_ = 0;
   PeerInfo peer_;
+  uint64_t signalled_ = 0, completed_ = 0;
 };
 
 }  // namespace
 
 int run_pingpong(const Options& o) {
+  only_defaults(o);
   Options opt = o;
   opt.cards = 2;
   if (opt.bytes == 0 || opt.bytes > (1u << 20))
@@ -119,7 +143,9 @@ int run_pingpong(const Options& o) {
     throw UsageError(fmt::format("--iterations {}: must be 1..100000", opt.iterations));
   Session s(opt);
   Board<PeerInfo> board(2);
-  std::vector<Cycle> rtt;
+  Board<bool> done(2);  // a card must answer until both have all their acknowledgements
+  const Breakdown breakdown(s, opt.timing);
+  std::vector<Cycle> start, turn, rtt;  // of rank 0's call, rank 1's call, the whole exchange
   const auto payload = random_bytes(opt.seed, 0, opt.bytes);
   std::vector<uint64_t> addr(2);
   const auto vc = opt.bytes <= 256 ? spec::Vc::kReq : spec::Vc::kBulk;
@@ -127,14 +153,17 @@ int run_pingpong(const Options& o) {
     Endpoint ep(s, rank, board, opt.bytes);
     addr[rank] = ep.addr();
     const auto len = static_cast<uint32_t>(opt.bytes);
+    const auto now = [&ep] {
+      return Cycle{ep.device().transport().now_ns() * 1000 / systemc::kClockPs};
+    };
     auto receive = [&](uint32_t i) {
       for (;;) {
         const auto c = ep.wait_completion();
         if (c.recv == 0) continue;
         if (c.imm != i)
-          throw comm::CommError(comm::ErrorKind::kDeviceReported,
-                                fmt::format("rank {}: exchange {} arrived instead of {}", rank,
-                                            c.imm, i));
+          throw comm::CommError(
+              comm::ErrorKind::kDeviceReported,
+              fmt::format("rank {}: exchange {} arrived instead of {}", rank, c.imm, i));
         return;
       }
     };
@@ -142,22 +171,27 @@ int run_pingpong(const Options& o) {
     if (rank == 0) ep.device().write_hbm(ep.addr(), payload.data(), payload.size());
     for (uint32_t i = 0; i < opt.iterations; ++i) {
       if (i != 0 && i % 30000 == 0) ep.post_receives(0, 30000);
-      const bool signalled = i % 16 == 15;
+      const bool last = i + 1 == opt.iterations;
+      const bool signalled = i % 16 == 15 || last;
       if (rank == 0) {
-        const Cycle t0 = ep.device().transport().now_ns() * 1000 / systemc::kClockPs;
+        start.push_back(now());
         ep.write_imm(0, 0, 0, len, i, signalled, vc);
         receive(i);
-        rtt.push_back(ep.device().transport().now_ns() * 1000 / systemc::kClockPs - t0);
+        rtt.push_back(now() - start.back());
       } else {
         receive(i);
+        turn.push_back(now());
         ep.write_imm(0, 0, 0, len, i, signalled, vc);
       }
     }
+    ep.drain_sends();
+    done.exchange(rank, true);
   });
   Result r;
   if (s.ok()) {
     compare(s, 0, addr[0], payload.data(), payload.size(), r);
     compare(s, 1, addr[1], payload.data(), payload.size(), r);
+    const std::vector<Cycle> in_order = rtt;
     std::sort(rtt.begin(), rtt.end());
     auto ns = [&](size_t i) { return systemc::ns_from_cycles(rtt[i]) / 2; };
     r.extra["latency_ns"] = {{"min", ns(0)},
@@ -165,56 +199,66 @@ int run_pingpong(const Options& o) {
                              {"p99", ns(rtt.size() * 99 / 100)},
                              {"max", ns(rtt.size() - 1)}};
     r.op_cycles = rtt[rtt.size() / 2] / 2;
+    // Of the first exchange that took the median time, both directions.
+    std::optional<Breakdown::Stages> there, back;
+    for (size_t i = 0; i < in_order.size() && !back; ++i) {
+      if (in_order[i] != rtt[rtt.size() / 2]) continue;
+      there = breakdown.message(0, start[i], turn[i]);
+      if (there) back = breakdown.message(1, turn[i], start[i] + in_order[i]);
+    }
+    if (back) {
+      auto& stages = r.extra["latency_breakdown_ns"];
+      for (size_t k = 0; k < Breakdown::kStages; ++k)
+        stages[Breakdown::names()[k]] = systemc::ns_from_cycles((*there)[k] + (*back)[k]) / 2;
+      if (o.verbose && !o.quiet) {
+        fmt::print("half a round trip of {:.2f} ns (p50), mean of both directions:\n",
+                   ns(rtt.size() / 2));
+        for (const auto& [name, value] : stages.items())
+          fmt::print("  {:16} {:9.2f} ns\n", name, value.get<double>());
+      }
+    }
     if (!o.quiet)
-      fmt::print("latency of {} bytes, user call to user call: min {:.0f} ns, p50 {:.0f} ns, p99 "
-                 "{:.0f} ns, max {:.0f} ns\n",
-                 opt.bytes, ns(0), ns(rtt.size() / 2), ns(rtt.size() * 99 / 100),
-                 ns(rtt.size() - 1));
+      fmt::print(
+          "latency of {} bytes, user call to user call: min {:.0f} ns, p50 {:.0f} ns, p99 "
+          "{:.0f} ns, max {:.0f} ns\n",
+          opt.bytes, ns(0), ns(rtt.size() / 2), ns(rtt.size() * 99 / 100), ns(rtt.size() - 1));
   }
   conclude(s, r);
   return finish(opt, s, r);
 }
 
-int run_sendrecv(const Options& o) {
+int run_read(const Options& o) {
+  only_defaults(o);
   Options opt = o;
-  if (opt.cards != 2) throw UsageError("sendrecv needs --cards 2 so far");
+  if (opt.cards != 2) throw UsageError("read needs --cards 2");
   if (opt.bytes == 0 || opt.bytes > (uint64_t{1} << 30))
-    throw UsageError(fmt::format("--bytes {}: sendrecv takes 1 byte to 1 GiB", opt.bytes));
+    throw UsageError(fmt::format("--bytes {}: read takes 1 byte to 1 GiB", opt.bytes));
   Session s(opt);
   Board<PeerInfo> board(2);
-  Board<Cycle> ready(2);
+  Board<bool> ready(2), done(2);
   std::vector<std::vector<uint8_t>> data = {random_bytes(opt.seed, 0, opt.bytes),
                                             random_bytes(opt.seed, 1, opt.bytes)};
   std::vector<uint64_t> addr(2);
   std::vector<Cycle> took(2);
-  // Buffer: own data, then what the peer sends. Both ranks write into the other's second half.
+  // Buffer: own data, then the peer's.
   const uint64_t half = (opt.bytes + 63) / 64 * 64;
   s.run([&](unsigned rank) {
     Endpoint ep(s, rank, board, 2 * half);
     addr[rank] = ep.addr();
     std::memcpy(s.platform().card(rank).hbm().data() + ep.addr(), data[rank].data(), opt.bytes);
     const auto n = static_cast<unsigned>(ep.stripes());
-    for (unsigned p = 0; p < n; ++p) ep.post_receives(p, 1);
-    ready.exchange(rank, 0);
+    ready.exchange(rank, true);
     const Cycle t0 = s.now();
     // Cut on 64-byte boundaries, the last stripe takes the rest.
     const uint64_t piece = (opt.bytes / n + 63) / 64 * 64;
-    unsigned sent = 0;
     for (unsigned p = 0; p < n; ++p) {
       const uint64_t from = std::min<uint64_t>(uint64_t{p} * piece, opt.bytes);
       const uint64_t to = p + 1 == n ? opt.bytes : std::min<uint64_t>(from + piece, opt.bytes);
-      ep.write_imm(p, from, half + from, static_cast<uint32_t>(to - from), p, true, spec::Vc::kBulk);
-      ++sent;
+      ep.read(p, from, half + from, static_cast<uint32_t>(to - from), p);
     }
-    unsigned received = 0, completed = 0;
-    while (received < n || completed < sent) {
-      const auto c = ep.wait_completion();
-      if (c.recv != 0)
-        ++received;
-      else
-        ++completed;
-    }
+    ep.drain_sends();
     took[rank] = s.now() - t0;
+    done.exchange(rank, true);
   });
   Result r;
   if (s.ok()) {

@@ -16,7 +16,9 @@
 
 namespace ubl::ublsim {
 
-int run_train(const Options& o) {
+int run_train(const Options& given) {
+  Options o = given;
+  only_defaults(o);
   if (o.steps == 0) throw UsageError("--steps 0: at least one step");
   train::Config cfg;
   cfg.ranks = o.cards;
@@ -31,8 +33,9 @@ int run_train(const Options& o) {
   } catch (const std::runtime_error& e) {
     throw UsageError(e.what());
   }
+  o.bytes = cfg.vector_size() * 4;  // of an all-reduce
   Session s(o);
-  Ranks ranks(s);
+  Ranks ranks(s, o);
   const unsigned n = s.ranks();
   const size_t count = cfg.vector_size();
   std::vector<train::RunResult> results(n);
@@ -61,6 +64,7 @@ int run_train(const Options& o) {
         std::fflush(stdout);
       };
     results[rank] = train::run_rank(data, cfg, rank, reduce, progress);
+    host.barrier();
   });
   Result r;
   if (s.ok()) {
@@ -69,7 +73,8 @@ int run_train(const Options& o) {
       const std::string diff = train::first_difference(results[rank], ref);
       if (diff.empty()) continue;
       ++r.mismatches;
-      r.errors.push_back(fmt::format("rank {} differs from the one-process reference: {}", rank, diff));
+      r.errors.push_back(
+          fmt::format("rank {} differs from the one-process reference: {}", rank, diff));
     }
     const auto& first = results[0];
     r.op_cycles = *std::max_element(comm_cycles.begin(), comm_cycles.end());
@@ -82,11 +87,12 @@ int run_train(const Options& o) {
     r.extra["gradient_bytes"] = bytes_reduced;
     r.extra["parameters"] = cfg.parameters();
     if (!o.quiet)
-      fmt::print("trained {} parameters for {} steps on {} cards: loss {:.4f}, test accuracy {:.2f} %\n"
-                 "  gradients     {} bytes all-reduced through the RTL\n"
-                 "  weights       {:016x}, bit for bit {} the one-process reference\n",
-                 cfg.parameters(), o.steps, n, first.loss.back(), 100 * first.accuracy,
-                 bytes_reduced, first.digest, r.mismatches == 0 ? "equal to" : "NOT equal to");
+      fmt::print(
+          "trained {} parameters for {} steps on {} cards: loss {:.4f}, test accuracy {:.2f} %\n"
+          "  gradients     {} bytes all-reduced through the RTL\n"
+          "  weights       {:016x}, bit for bit {} the one-process reference\n",
+          cfg.parameters(), o.steps, n, first.loss.back(), 100 * first.accuracy, bytes_reduced,
+          first.digest, r.mismatches == 0 ? "equal to" : "NOT equal to");
   }
   conclude(s, r);
   return finish(o, s, r);

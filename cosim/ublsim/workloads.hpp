@@ -17,9 +17,20 @@ struct Workload {
 };
 
 int run_allreduce(const Options& o);
+int run_reducescatter(const Options& o);
+int run_reduce(const Options& o);
+int run_alltoall(const Options& o);
+int run_allgather(const Options& o);
+int run_broadcast(const Options& o);
+int run_gather(const Options& o);
+int run_scatter(const Options& o);
 int run_train(const Options& o);
 int run_pingpong(const Options& o);
 int run_sendrecv(const Options& o);
+int run_read(const Options& o);
+
+/// UsageError if an option was given that only collectives have.
+void only_defaults(const Options& o);
 
 const std::vector<Workload>& workloads();
 

@@ -47,8 +47,7 @@ void PciePort::b_transport(tlm::tlm_generic_payload& trans, sc_core::sc_time& de
   while (!rsp_valid_) sc_core::wait(rsp_event_);
   rsp_valid_ = false;
   std::memcpy(trans.get_data_ptr(), &rsp_.data, len);
-  trans.set_response_status(rsp_.err != 0 ? tlm::TLM_ADDRESS_ERROR_RESPONSE
-                                          : tlm::TLM_OK_RESPONSE);
+  trans.set_response_status(rsp_.err != 0 ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
 }
 
 void PciePort::mmio_response(Cycle now, const spec::MmioRsp& rsp) {

@@ -4,36 +4,10 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace ubl::numerics {
 namespace {
-
-// Parameters of binary32 (IEEE 754-2019, table 3.5).
-constexpr int kPrecision = 24;                        // p: significand bits
-constexpr int kEmax = 127;                            // largest exponent
-constexpr int kEmin = 1 - kEmax;                      // smallest normal exponent
-constexpr int kMinUnit = kEmin - (kPrecision - 1);    // exponent of the smallest subnormal
-constexpr int kMaxUnit = kEmax - (kPrecision - 1);    // unit in the last place of the largest
-constexpr uint32_t kHidden = 1u << (kPrecision - 1);  // implicit leading bit
-constexpr uint32_t kFraction = kHidden - 1;           // trailing significand field
-constexpr uint32_t kSign = 0x80000000u;
-constexpr uint32_t kInfinity = 0x7F800000u;
-
-// A finite datum as (-1)^negative x significand x 2^exponent, exactly.
-struct Exact {
-  bool negative;
-  uint64_t significand;
-  int exponent;
-};
-
-Exact decode(uint32_t x) {
-  const uint32_t biased = (x & kInfinity) >> (kPrecision - 1);
-  const uint32_t fraction = x & kFraction;
-  if (biased == 0) return {(x & kSign) != 0, fraction, kMinUnit};
-  return {(x & kSign) != 0, fraction | kHidden, kMinUnit + static_cast<int>(biased) - 1};
-}
-
-constexpr int bit_length(uint64_t x) { return x == 0 ? 0 : 64 - __builtin_clzll(x); }
 
 uint32_t load_le(const uint8_t* p) {
   return static_cast<uint32_t>(p[0]) | static_cast<uint32_t>(p[1]) << 8 |
@@ -44,79 +18,89 @@ void store_le(uint8_t* p, uint32_t x) {
   for (int i = 0; i < 4; ++i) p[i] = static_cast<uint8_t>(x >> (8 * i));
 }
 
-}  // namespace
+using Kind = Number::Kind;
 
-uint32_t round_f32(bool negative, uint64_t significand, int exponent) {
-  const uint32_t sign = negative ? kSign : 0;
-  if (significand == 0) return sign;
+constexpr Number kNan = {Kind::kNan, false, 0, 0};
 
-  // The unit of the result: p bits below the leading one, but not below the smallest subnormal.
-  int unit = exponent + bit_length(significand) - kPrecision;
-  if (unit < kMinUnit) unit = kMinUnit;
+uint32_t encode_f32(const Number& x) { return encode(kFp32, x, Overflow::kNonFinite); }
 
-  // The result's significand in that unit, and what the rounding leaves over.
-  uint64_t kept;
-  const int drop = unit - exponent;
-  if (drop <= 0) {
-    kept = significand << -drop;  // exact: fits in p bits by the choice of unit
-  } else if (drop > 64) {
-    kept = 0;  // less than half a unit
-  } else {
-    kept = drop == 64 ? 0 : significand >> drop;
-    const uint64_t half = uint64_t{1} << (drop - 1);
-    const uint64_t rest = drop == 64 ? significand : significand & ((half << 1) - 1);
-    if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
+// x times y, exactly.
+Number product(const Number& x, const Number& y) {
+  if (x.kind == Kind::kNan || y.kind == Kind::kNan) return kNan;
+  const bool negative = x.negative != y.negative;
+  if (x.kind == Kind::kFinite && y.kind == Kind::kFinite) {
+    return {Kind::kFinite, negative, x.significand * y.significand, x.exponent + y.exponent};
   }
-  if (kept == uint64_t{1} << kPrecision) {  // the rounding carried into the next binade
-    kept >>= 1;
-    ++unit;
-  }
-
-  if (unit > kMaxUnit) return sign | kInfinity;
-  if (kept < kHidden) return sign | static_cast<uint32_t>(kept);  // subnormal or zero
-  const uint32_t biased = static_cast<uint32_t>(unit - kMinUnit + 1);
-  return sign | biased << (kPrecision - 1) | (static_cast<uint32_t>(kept) & kFraction);
+  const auto zero = [](const Number& n) { return n.kind == Kind::kFinite && n.significand == 0; };
+  if (zero(x) || zero(y)) return kNan;  // infinity times zero
+  return {Kind::kInfinity, negative, 0, 0};
 }
 
-uint32_t add_f32(uint32_t a, uint32_t b) {
-  if (is_nan_f32(a) || is_nan_f32(b)) return kFp32CanonicalNan;
-  const bool a_infinite = (a & ~kSign) == kInfinity;
-  const bool b_infinite = (b & ~kSign) == kInfinity;
-  if (a_infinite && b_infinite) return a == b ? a : kFp32CanonicalNan;
-  if (a_infinite) return a;
-  if (b_infinite) return b;
+// The leading one moved to bit 61.
+void normalise(Number& x) {
+  const int shift = 62 - detail::bit_length(x.significand);
+  x.significand <<= shift;
+  x.exponent -= shift;
+}
 
-  Exact x = decode(a);
-  Exact y = decode(b);
-  if (x.exponent < y.exponent) {
-    const Exact t = x;
-    x = y;
-    y = t;
+// x plus y, rounded once. Their significands have at most 48 bits: a product of two of 24.
+uint32_t rounded_sum(Number x, Number y) {
+  if (x.kind == Kind::kNan || y.kind == Kind::kNan) return kFp32CanonicalNan;
+  if (x.kind == Kind::kInfinity && y.kind == Kind::kInfinity) {
+    return encode_f32(x.negative == y.negative ? x : kNan);
   }
+  if (x.kind == Kind::kInfinity) return encode_f32(x);
+  if (y.kind == Kind::kInfinity) return encode_f32(y);
 
-  // Bring both to one exponent. x has at most 24 bits, so 38 more fit. Farther apart, x is normal
-  // and y lies below a quarter of its unit after any cancellation; there, y only decides which side
-  // of x the exact sum lies on, and one bit at 2^-38 of x's unit does the same.
-  constexpr int kReach = 38;
+  // A sum of zeros of unlike signs is +0 in this rounding direction (6.3).
+  if (x.significand == 0 && y.significand == 0) {
+    return round_f32(x.negative && y.negative, 0, 0);
+  }
+  if (x.significand == 0) return encode_f32(y);
+  if (y.significand == 0) return encode_f32(x);
+
+  normalise(x);
+  normalise(y);
+  if (x.exponent < y.exponent) std::swap(x, y);
+
+  // Bring y to x's exponent. It ends in at least 14 zeros, so a distance up to 14 loses nothing.
+  // Farther apart, the sum keeps at least 60 bits after any cancellation; whatever is shifted out
+  // then only decides on which side of a number of 60 bits the exact sum lies, and the last bit set
+  // says the same.
   const int distance = x.exponent - y.exponent;
-  if (distance <= kReach) {
-    x.significand <<= distance;
-    x.exponent = y.exponent;
+  if (distance > 63) {
+    y.significand = 1;
   } else {
-    x.significand <<= kReach;
-    x.exponent -= kReach;
-    y.significand = y.significand != 0 ? 1 : 0;
+    const uint64_t lost = y.significand & ((uint64_t{1} << distance) - 1);
+    y.significand = y.significand >> distance | (lost != 0 ? 1 : 0);
   }
 
   if (x.negative == y.negative) {
     return round_f32(x.negative, x.significand + y.significand, x.exponent);
   }
-  // An exact zero of unlike signs is +0 in this rounding direction (6.3).
-  if (x.significand == y.significand) return 0;
+  if (x.significand == y.significand) return 0;  // +0, as above
   if (x.significand > y.significand) {
     return round_f32(x.negative, x.significand - y.significand, x.exponent);
   }
   return round_f32(y.negative, y.significand - x.significand, x.exponent);
+}
+
+}  // namespace
+
+uint32_t round_f32(bool negative, uint64_t significand, int exponent) {
+  return round_to(kFp32, negative, significand, exponent, Overflow::kNonFinite);
+}
+
+uint32_t add_f32(uint32_t a, uint32_t b) { return rounded_sum(decode(kFp32, a), decode(kFp32, b)); }
+
+uint32_t mul_f32(uint32_t a, uint32_t b) {
+  return encode_f32(product(decode(kFp32, a), decode(kFp32, b)));
+}
+
+uint32_t fma_f32(uint32_t a, uint32_t b, uint32_t c) { return fma_f32(kFp32, a, b, c); }
+
+uint32_t fma_f32(const Format& multiplicands, uint32_t a, uint32_t b, uint32_t c) {
+  return rounded_sum(product(decode(multiplicands, a), decode(multiplicands, b)), decode(kFp32, c));
 }
 
 void sum_f32(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n) {

@@ -2,8 +2,10 @@
 // Link, HBM store, host memory and memory interface, each against what its header promises.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 #include "ubl/systemc/hbm.hpp"
 #include "ubl/systemc/host_memory.hpp"
@@ -58,14 +60,18 @@ TEST(Link, DeliversInOrderAfterItsDelayAndWakesTheReceiver) {
   EXPECT_EQ(l.credits_due(), kNever);
 }
 
-TEST(Link, TapCanChangeAFlit) {
+TEST(Link, TapsChangeAFlitInTheirOrder) {
   Sink a, b;
   Link l("l", 1, 1);
   l.connect(&a, &b);
-  l.set_tap([](Cycle, FlitWords& f) { f.bytes()[0] ^= 1; });
+  uint8_t seen = 0;
+  l.add_tap([](Cycle, FlitWords& f) { f.bytes()[0] ^= 1; });
+  l.add_tap([&](Cycle, FlitWords& f) { seen = f.bytes()[0]; });
+  l.add_tap([](Cycle, FlitWords& f) { f.bytes()[0] ^= 8; });
   const FlitWords f = flit(true, true, 0, 6);
   l.send(0, f.w.data());
-  EXPECT_EQ(l.flit().w[0], 7u);
+  EXPECT_EQ(seen, 7u);
+  EXPECT_EQ(l.flit().w[0], 15u);
 }
 
 TEST(Hbm, HashSeesContentsNotTouching) {
@@ -109,20 +115,27 @@ class NoScheduler : public Scheduler {
 
 class MemTest : public ::testing::Test {
  protected:
+  /// Without refresh, so that times are easy to tell.
+  static Timing quiet() {
+    Timing t;
+    t.hbm_refresh_ns = 0;
+    return t;
+  }
   static inline int serial_ = 0;
   Hbm hbm{1 << 20};
   HostMemory host;
   NoScheduler sched;
-  Timing t;
+  Timing t = quiet();
   PciePort pcie{("pcie" + std::to_string(serial_++)).c_str(), t, host, sched};
-  MemPort port{hbm, pcie, t};
+  HbmTiming when{t};
+  MemPort port{hbm, when, pcie};
 };
 
 TEST_F(MemTest, ReadsAlignedToTheRequestInOrderOneBeatACycle) {
   std::iota(hbm.data(), hbm.data() + 4096, uint8_t{0});
   port.tx.request(10, 3, 130);
   port.tx.request(11, 1000, 1);
-  const Cycle lat = cycles_from_ns(t.hbm_read_ns);
+  const Cycle lat = cycles_from_ns(t.hbm_read_ns) + cycles_from_ns(t.hbm_row_miss_ns);
   Cycle now = port.tx.due();
   EXPECT_EQ(now, 10 + lat);
   unsigned byte = 3;
@@ -179,7 +192,7 @@ TEST_F(MemTest, WriteResponsesComeInOrder) {
   port.write.request(kHostBit | iova, 64);
   port.write.beat(10, data);
   const Cycle first = port.write.response_due();
-  EXPECT_EQ(first, 10 + cycles_from_ns(t.hbm_write_ns));
+  EXPECT_EQ(first, 10 + cycles_from_ns(t.hbm_write_ns) + cycles_from_ns(t.hbm_row_miss_ns));
   port.write.beat(11, data);
   port.write.take_response();
   EXPECT_GE(port.write.response_due(), first);
@@ -194,7 +207,85 @@ TEST_F(MemTest, PcieBandwidthIsShared) {
   EXPECT_EQ(b, cycles_from_ps(600000 + 2 * (4096ull * 1000000 / t.pcie_mbps)));
 }
 
+class HbmTime : public ::testing::Test {
+ protected:
+  Timing t;
+  Cycle latency = cycles_from_ns(t.hbm_read_ns), miss = cycles_from_ns(t.hbm_row_miss_ns);
+  // The start of a channel's quiet time, longer than any test of it.
+  static constexpr Cycle kQuiet = 1000;
+  /// Some address of row `row` of bank `bank` of channel `channel`.
+  static uint64_t at(unsigned channel, unsigned bank, uint64_t row) {
+    const uint64_t rows = HbmTiming::kRowBytes * HbmTiming::kChannels;  // one of each channel
+    const uint64_t from = row * HbmTiming::kBanks * rows;
+    for (uint64_t a = from; a < from + HbmTiming::kBanks * rows; a += HbmTiming::kInterleave) {
+      const auto p = HbmTiming::place(a);
+      if (p.channel == channel && p.bank == bank && p.row == row) return a;
+    }
+    throw std::logic_error("no such place");
+  }
+};
+
+TEST_F(HbmTime, RowHitsMissesAndBanks) {
+  t.hbm_refresh_ns = 0;
+  HbmTiming h(t);
+  EXPECT_EQ(h.read(kQuiet, at(0, 0, 0), 64), kQuiet + miss + latency);
+  EXPECT_EQ(h.read(kQuiet + 100, at(0, 0, 0) + 64, 64), kQuiet + 100 + latency);
+  EXPECT_EQ(h.read(kQuiet + 200, at(0, 0, 1), 64), kQuiet + 200 + miss + latency);
+  // Two banks open rows side by side, two rows of a bank one after the other; one data bus.
+  EXPECT_EQ(h.read(kQuiet + 300, at(0, 1, 0), 256), kQuiet + 300 + miss + latency);
+  EXPECT_EQ(h.read(kQuiet + 300, at(0, 2, 0), 256), kQuiet + 300 + miss + 4 + latency);
+  EXPECT_EQ(h.read(kQuiet + 400, at(0, 1, 1), 64), kQuiet + 400 + miss + latency);
+  EXPECT_EQ(h.read(kQuiet + 400, at(0, 1, 2), 64), kQuiet + 400 + 2 * miss + latency);
+  EXPECT_EQ(h.row_hits(), 1u);
+  EXPECT_EQ(h.row_misses(), 6u);
+}
+
+TEST_F(HbmTime, EveryPlaceIsUsedOnce) {
+  // Over a whole number of rows of all banks each (channel, bank, row) holds kRowBytes.
+  std::map<std::tuple<unsigned, unsigned, uint64_t>, uint64_t> bytes;
+  const uint64_t all = HbmTiming::kRowBytes * HbmTiming::kChannels * HbmTiming::kBanks;
+  for (uint64_t a = 0; a < 4 * all; a += HbmTiming::kInterleave) {
+    const auto p = HbmTiming::place(7 * all + a);
+    ASSERT_LT(p.channel, HbmTiming::kChannels);
+    ASSERT_LT(p.bank, HbmTiming::kBanks);
+    bytes[{p.channel, p.bank, p.row}] += HbmTiming::kInterleave;
+  }
+  EXPECT_EQ(bytes.size(), 4u * HbmTiming::kChannels * HbmTiming::kBanks);
+  for (const auto& [place, n] : bytes) ASSERT_EQ(n, HbmTiming::kRowBytes);
+}
+
+TEST_F(HbmTime, RefreshStopsOneChannelAtATime) {
+  HbmTiming h(t);
+  const Cycle every = cycles_from_ns(t.hbm_refresh_every_ns);
+  const Cycle takes = cycles_from_ns(t.hbm_refresh_ns);
+  h.read(kQuiet, at(0, 0, 0), 64);
+  h.read(kQuiet, at(16, 0, 0), 64);
+  EXPECT_EQ(h.read(10 * every, at(0, 0, 0), 64), 10 * every + takes + latency);
+  EXPECT_EQ(h.read(10 * every, at(16, 0, 0), 64), 10 * every + latency);
+  EXPECT_EQ(h.read(11 * every + takes, at(0, 0, 0), 64), 11 * every + takes + latency);
+}
+
+TEST_F(HbmTime, NinetyPercentOfTheBandwidthAreReachable) {
+  HbmTiming h(t);
+  const uint64_t bytes = 64 << 20;
+  Cycle last = 0;
+  for (uint64_t a = 0; a < bytes; a += HbmTiming::kInterleave)
+    last = std::max(last, h.read(0, a, HbmTiming::kInterleave));
+  const double gbps = static_cast<double>(bytes) / ns_from_cycles(last);
+  EXPECT_NEAR(gbps, 0.9 * 1600, 0.01 * 1600);
+}
+
+TEST_F(HbmTime, RandomSmallAccessesAreSlower) {
+  HbmTiming h(t);
+  std::mt19937_64 rng(1);
+  Cycle last = 0;
+  const int n = 100000;
+  for (int i = 0; i < n; ++i)
+    last = std::max(last, h.read(0, rng() % (uint64_t{5} << 30) / 64 * 64, 64));
+  const double gbps = n * 64.0 / ns_from_cycles(last);
+  EXPECT_GT(gbps, 300);
+  EXPECT_LT(gbps, 1300);
+}
+
 }  // namespace
 }  // namespace ubl::systemc
-
-int sc_main(int, char**) { return 0; }

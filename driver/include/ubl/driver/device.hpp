@@ -39,6 +39,8 @@ struct MrRights {
   bool local_read = true;
   bool remote_write = true;
   bool remote_reduce = true;
+  bool local_write = true;  ///< target of own READs
+  bool remote_read = true;
 };
 
 /// A registered range of card addresses. `key` is both lkey and rkey.
@@ -78,20 +80,24 @@ struct QpConfig {
   uint16_t window = 64;
 };
 
-/// Reliable-connection queue pair. Created in reset; connect() makes it ready.
+/// Reliable-connection queue pair. Created in reset; connect() makes it ready. Entries and receives
+/// posted before that are told to the device by connect().
 class Qp {
  public:
   uint32_t qpn() const { return qpn_; }
   unsigned plane() const { return cfg_.plane; }
+  bool connected() const { return connected_; }
+  /// Once per QP: to connect again, destroy it and create another.
   void connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uint32_t rq_psn);
   /// Entries that can be posted now. Space comes back through `sq_head` of send completions:
   /// call on_completion() with each polled send completion of this QP.
   unsigned free_entries() const;
-  /// Writes one entry into the ring; UsageError when full. The device sees it after ring().
+  /// Writes one entry into the ring; UsageError when full. The device sees it after ring(). What
+  /// the entry says is the device's to check: a bad one completes with an error status.
   void post(const spec::Wqe& wqe);
   /// Tells the device about all posted entries (one doorbell).
   void ring();
-  /// Lets the device accept `n` more immediates (one doorbell).
+  /// Lets the device accept `n` more immediates, 1..32767 (one doorbell).
   void post_receives(unsigned n);
   void on_completion(const spec::Cqe& cqe);
   spec::QpStatus query();
@@ -103,14 +109,26 @@ class Qp {
   uint32_t qpn_;
   QpConfig cfg_;
   uint16_t tail_ = 0, told_ = 0, head_ = 0, receives_ = 0;
+  bool connected_ = false;
   std::unique_ptr<DmaBuffer> ring_;
+};
+
+struct DeviceOptions {
+  /// Time an object command may take. It must pass, and 64 looks be in vain, before DeviceError:
+  /// so a device that is merely slow against this clock (a simulation behind a socket) is waited
+  /// for.
+  uint64_t command_timeout_ns = 10'000'000;
 };
 
 class Device {
  public:
-  /// Checks id and version, enables memory space, bus mastering and the NIC.
-  explicit Device(Transport& transport);
+  /// Checks id and version, enables memory space, bus mastering and the NIC. The function must be
+  /// as after reset (transports reset it when they open it).
+  explicit Device(Transport& transport, const DeviceOptions& options = {});
+  /// Stops the NIC, then frees rings. Objects made by this device end with it.
   ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
 
   Transport& transport() { return transport_; }
   uint16_t node() const { return node_; }
@@ -118,9 +136,15 @@ class Device {
 
   Cq& create_cq(unsigned log2_entries);
   Qp& create_qp(const QpConfig& cfg);
+  /// Puts the QP to reset and forgets it; its number is used again.
+  void destroy_qp(Qp& qp);
+  /// UsageError while a QP uses it.
+  void destroy_cq(Cq& cq);
   Mr register_mr(uint64_t base, uint64_t length, MrRights rights = {}, uint8_t pd = 0);
   void deregister_mr(const Mr& mr);
 
+  /// Bytes of HBM, from card address 0.
+  uint64_t hbm_size() const { return hbm_size_; }
   /// HBM allocator (64-byte aligned, first fit); UsageError when full.
   uint64_t hbm_alloc(uint64_t bytes);
   void hbm_free(uint64_t addr);
@@ -134,7 +158,8 @@ class Device {
   /// 32-bit counter register of the NIC block, e.g. reg::kNicCntRxBad.
   uint32_t counter(uint64_t bar0_offset) { return transport_.read32(0, bar0_offset); }
 
-  /// Runs an object command and waits for its result; DeviceError if it is refused.
+  /// Runs an object command and waits for its result; DeviceError if it is refused. Without a
+  /// context OBJ_DATA is left as it is. Words that OBJ_DATA holds already are not written again.
   void object_command(spec::ObjOp op, uint32_t index, const uint8_t* context64);
 
  private:
@@ -144,6 +169,7 @@ class Device {
   Transport& transport_;
   uint16_t node_ = 0;
   unsigned planes_ = 0;
+  uint64_t hbm_size_ = 0;
   std::unique_ptr<Impl> impl_;
 };
 

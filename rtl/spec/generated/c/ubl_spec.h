@@ -123,6 +123,8 @@
 /* enum pkt_op, 8 bits */
 #define UBL_PKT_OP_WRITE 0x0au
 #define UBL_PKT_OP_WRITE_IMM 0x0bu
+#define UBL_PKT_OP_READ_REQUEST 0x0cu
+#define UBL_PKT_OP_READ_RESPONSE 0x10u
 #define UBL_PKT_OP_ACK 0x11u
 #define UBL_PKT_OP_REDUCE 0xc0u
 #define UBL_PKT_OP_REDUCE_IMM 0xc1u
@@ -290,6 +292,7 @@
 #define UBL_NIC_HOST_IOVA_BIT 63u
 #define UBL_NIC_NUM_MSIX 64u
 #define UBL_NIC_MAX_OUTSTANDING 16u
+#define UBL_NIC_MAX_READS 32u
 #define UBL_NIC_DEFAULT_TIMEOUT 1000000u
 
 /* enum wqe_op, 8 bits */
@@ -298,6 +301,7 @@
 #define UBL_WQE_OP_WRITE_IMM 0x02u
 #define UBL_WQE_OP_REDUCE 0x03u
 #define UBL_WQE_OP_REDUCE_IMM 0x04u
+#define UBL_WQE_OP_READ 0x05u
 
 /* enum cqe_status, 8 bits */
 #define UBL_CQE_STATUS_OK 0x00u
@@ -508,6 +512,12 @@
 #define UBL_MR_CTX_REMOTE_REDUCE_OFFSET 0u
 #define UBL_MR_CTX_REMOTE_REDUCE_LSB 3u
 #define UBL_MR_CTX_REMOTE_REDUCE_BITS 1u
+#define UBL_MR_CTX_LOCAL_WRITE_OFFSET 0u
+#define UBL_MR_CTX_LOCAL_WRITE_LSB 4u
+#define UBL_MR_CTX_LOCAL_WRITE_BITS 1u
+#define UBL_MR_CTX_REMOTE_READ_OFFSET 0u
+#define UBL_MR_CTX_REMOTE_READ_LSB 5u
+#define UBL_MR_CTX_REMOTE_READ_BITS 1u
 #define UBL_MR_CTX_KEY_OFFSET 1u
 #define UBL_MR_CTX_KEY_LSB 0u
 #define UBL_MR_CTX_KEY_BITS 8u

@@ -153,9 +153,11 @@ package ubl_pkg;
   // ro: device time in cycles, low word (latches the high word)
   localparam logic [31:0] RegHostCyclesLo = 32'h00000010;
   localparam logic [31:0] RegHostCyclesHi = 32'h00000014;  // ro: high word latched by cycles_lo
-  // ro: accesses to addresses that do not exist
+  // ro: words accessed that do not exist, are read-only and written, or write-only and read; stops
+  // at all ones
   localparam logic [31:0] RegHostCntMmioBad = 32'h00000018;
-  // ro: accesses refused because bus mastering is off
+  // ro: host accesses and interrupts of the card held back because bus mastering is off, or of an
+  // unknown kind or vector; stops at all ones
   localparam logic [31:0] RegHostCntDmaBlocked = 32'h0000001c;
 
   // Registers of db: BAR4, base 0x0
@@ -206,7 +208,8 @@ package ubl_pkg;
   localparam int unsigned LinkFlitBits = 512;  // bits of one flit
   localparam int unsigned LinkNumVc = 3;  // virtual channels of a link
   // flits a receiver buffers per virtual channel = initial credits of the sender: one credit round
-  // trip (2 x 150 ns + 250 ns = 430 cycles) plus the longest frame
+  // trip (2 x 150 ns of cable and half of the switch's 250 ns, 333 cycles), the longest frame twice
+  // (credits for a whole frame; store and forward in a NIC) and the receiver's pipeline
   localparam int unsigned LinkVcDepth = 512;
   localparam int unsigned LinkClockPs = 1280;  // clock period in picoseconds (781.25 MHz)
   localparam int unsigned LinkMaxPlanes = 8;  // planes (ports) of a card
@@ -253,10 +256,16 @@ package ubl_pkg;
   } ecn_e;
 
   // BTH opcode. Every WRITE and REDUCE packet is an "only" packet with its own RETH, so it can be
-  // placed when it arrives.
+  // placed when it arrives. A READ is cut in the same way; each request is answered by one response
+  // with its PSN.
   typedef enum logic [7:0] {
     PktOpWrite = 8'h0a,  // RC RDMA WRITE Only: BTH RETH payload
     PktOpWriteImm = 8'h0b,  // RC RDMA WRITE Only with Immediate: BTH RETH ImmDt payload
+    // RC RDMA READ Request: BTH RETH; RETH length = bytes wanted, at most the MTU; travels on VC
+    // req
+    PktOpReadRequest = 8'h0c,
+    // RC RDMA READ Response Only: BTH AETH payload; PSN of the request; travels on VC bulk
+    PktOpReadResponse = 8'h10,
     PktOpAck = 8'h11,  // RC Acknowledge: BTH AETH
     PktOpReduce = 8'hc0,  // vendor REDUCE: BTH RETH REDH payload
     PktOpReduceImm = 8'hc1  // vendor REDUCE with Immediate: BTH RETH REDH ImmDt payload
@@ -343,7 +352,7 @@ package ubl_pkg;
   typedef struct packed {
     logic [63:0] va;  // remote card address
     logic [31:0] rkey;  // remote key
-    logic [31:0] length;  // payload bytes of this packet
+    logic [31:0] length;  // payload bytes of this packet; READ request: bytes wanted
   } reth_t;
   localparam int unsigned RethBytes = 16;
 
@@ -400,6 +409,9 @@ package ubl_pkg;
   localparam int unsigned NicNumMsix = 64;  // MSI-X vectors
   // messages of a QP in flight; later entries wait in the ring
   localparam int unsigned NicMaxOutstanding = 16;
+  // READ packets of a QP in flight: what a responder must be able to keep; more than a round trip
+  // at line rate
+  localparam int unsigned NicMaxReads = 32;
   // cycles without progress before a QP fails (1.28 ms)
   localparam int unsigned NicDefaultTimeout = 1000000;
 
@@ -409,7 +421,8 @@ package ubl_pkg;
     WqeOpWrite = 8'h01,  // write local bytes to remote memory
     WqeOpWriteImm = 8'h02,  // WRITE whose last packet raises a receive completion
     WqeOpReduce = 8'h03,  // combine local elements into remote memory
-    WqeOpReduceImm = 8'h04  // REDUCE whose last packet raises a receive completion
+    WqeOpReduceImm = 8'h04,  // REDUCE whose last packet raises a receive completion
+    WqeOpRead = 8'h05  // read remote bytes into local memory; VC req
   } wqe_op_e;
 
   // completion status
@@ -443,7 +456,8 @@ package ubl_pkg;
     ErrCauseMalformed = 8'h03,  // header fields inconsistent or unknown opcode
     ErrCauseMisrouted = 8'h04,  // frame for another node or plane
     ErrCauseBadQp = 8'h05,  // QP does not exist or is not ready
-    ErrCauseSequence = 8'h06,  // packet ahead of the expected PSN
+    // packet ahead of the expected PSN, or an answer to nothing that was asked
+    ErrCauseSequence = 8'h06,
     ErrCauseDuplicate = 8'h07,  // packet behind the expected PSN
     ErrCauseAccess = 8'h08,  // rkey, bounds or rights
     ErrCauseRnr = 8'h09,  // immediate without a posted receive
@@ -452,7 +466,8 @@ package ubl_pkg;
     ErrCauseCqOverflow = 8'h0c,  // completion queue full; the QP fails
     ErrCauseLocal = 8'h0d,  // local protection, length, opcode or memory error
     ErrCauseDma = 8'h0e,  // host memory access refused
-    ErrCauseMemWrite = 8'h0f,  // writing received payload failed
+    // writing received payload, or reading payload of a READ response, failed
+    ErrCauseMemWrite = 8'h0f,
     ErrCauseFraming = 8'h10  // flit sequence on the link broken (no sop, no eop, overflow)
   } err_cause_e;
 
@@ -506,7 +521,7 @@ package ubl_pkg;
     logic [3:0] red_op;  // REDUCE operation
     logic [3:0] red_dtype;  // REDUCE element type
     logic [5:0] rsvd_1;  // reserved, zero
-    logic [1:0] vc;  // virtual channel: req or bulk
+    logic [1:0] vc;  // virtual channel: req or bulk; READ: req (its responses use bulk)
     logic [5:0] rsvd_0;  // reserved, zero
     logic fence;  // start when all earlier requests of the QP are complete
     logic signalled;  // write a completion on success (errors always do)
@@ -579,7 +594,9 @@ package ubl_pkg;
     logic [39:0] rsvd_1;  // reserved, zero
     logic [7:0] pd;  // protection domain, must equal the QP's
     logic [7:0] key;  // low byte of the key
-    logic [3:0] rsvd_0;  // reserved, zero
+    logic [1:0] rsvd_0;  // reserved, zero
+    logic remote_read;  // source of a READ of the peer
+    logic local_write;  // target of an own READ
     logic remote_reduce;  // target of REDUCE
     logic remote_write;  // target of WRITE
     logic local_read;  // source of WRITE and REDUCE
@@ -617,7 +634,7 @@ package ubl_pkg;
     logic ack_req;  // BTH acknowledge request
     logic becn;  // BTH BECN
     logic [63:0] laddr;  // payload source
-    logic [12:0] len;  // payload bytes 0..4096
+    logic [12:0] len;  // payload bytes 0..4096; READ request: bytes wanted
     logic [63:0] raddr;  // RETH address
     logic [31:0] rkey;  // RETH key
     logic [3:0] red_op;  // REDH operation
@@ -628,16 +645,17 @@ package ubl_pkg;
   } txd_t;
   localparam int unsigned TxdBits = 337;
 
-  // nic_port to nic_core, one per request descriptor (not per acknowledgement), in order, when its
-  // last payload byte has been read
+  // nic_port to nic_core, one per request and READ response descriptor (not per acknowledgement),
+  // in order, when its last payload byte has been read
   typedef struct packed {
     logic [15:0] qpn;  // own QPN
     logic [23:0] psn;  // PSN
+    logic rsp;  // of a READ response: the PSN is one of the peer's
     // payload could not be read; the frame was sent with its FCS and ICRC complemented, so that
     // nobody accepts it
     logic err;
   } txc_t;
-  localparam int unsigned TxcBits = 41;
+  localparam int unsigned TxcBits = 42;
 
   // header of a received frame, nic_port to nic_core, in arrival order per virtual channel
   typedef struct packed {
@@ -653,7 +671,7 @@ package ubl_pkg;
     logic ce;  // the IP header carries CE
     logic [63:0] raddr;  // RETH address
     logic [31:0] rkey;  // RETH key
-    logic [12:0] len;  // payload bytes = RETH length
+    logic [12:0] len;  // payload bytes = RETH length; READ request: bytes wanted
     logic [3:0] red_op;  // REDH operation
     logic [3:0] red_dtype;  // REDH type
     logic [31:0] imm;  // immediate
@@ -662,10 +680,11 @@ package ubl_pkg;
   } rxh_t;
   localparam int unsigned RxhBits = 266;
 
-  // verdict on a request frame without err, nic_core to nic_port, in the order of rxh
-  // (acknowledgements need none)
+  // verdict on a frame without err that may carry payload, nic_core to nic_port, in the order of
+  // rxh (acknowledgements and READ requests get none)
   typedef struct packed {
     logic [1:0] action;  // rx_action
+    logic rsp;  // the frame is a READ response; returned in rxd
     logic [15:0] qpn;  // own QPN, returned in rxd
     logic [23:0] psn;  // PSN, returned in rxd
     logic [63:0] addr;  // target
@@ -673,16 +692,17 @@ package ubl_pkg;
     logic [3:0] red_op;  // operation
     logic [3:0] red_dtype;  // type
   } rxv_t;
-  localparam int unsigned RxvBits = 127;
+  localparam int unsigned RxvBits = 128;
 
   // payload placed, nic_port to nic_core, in verdict order, after the memory's write response (at
   // once for zero length)
   typedef struct packed {
+    logic rsp;  // of a READ response
     logic [15:0] qpn;  // own QPN
     logic [23:0] psn;  // PSN
     logic err;  // memory refused
   } rxd_t;
-  localparam int unsigned RxdBits = 41;
+  localparam int unsigned RxdBits = 42;
 
   // memory access of 1..4096 bytes at any byte address; mem_if aligns, so data beats start at addr
   typedef struct packed {
@@ -789,7 +809,7 @@ package ubl_pkg;
   localparam logic [31:0] RegNicCntTxPackets = 32'h00001100;
   localparam int unsigned RegNicCntTxPacketsStride = 4;
   localparam int unsigned RegNicCntTxPacketsCount = 8;
-  // ro: acknowledgements handed to each plane
+  // ro: acknowledgements and READ responses handed to each plane
   localparam logic [31:0] RegNicCntTxAcks = 32'h00001120;
   localparam int unsigned RegNicCntTxAcksStride = 4;
   localparam int unsigned RegNicCntTxAcksCount = 8;
@@ -797,7 +817,8 @@ package ubl_pkg;
   localparam logic [31:0] RegNicCntRxPackets = 32'h00001140;
   localparam int unsigned RegNicCntRxPacketsStride = 4;
   localparam int unsigned RegNicCntRxPacketsCount = 8;
-  localparam logic [31:0] RegNicCntRxAcks = 32'h00001160;  // ro: good acknowledgements received
+  // ro: good acknowledgements and READ responses received
+  localparam logic [31:0] RegNicCntRxAcks = 32'h00001160;
   localparam int unsigned RegNicCntRxAcksStride = 4;
   localparam int unsigned RegNicCntRxAcksCount = 8;
   localparam logic [31:0] RegNicCntRxBad = 32'h00001180;  // ro: frames received with an error

@@ -22,22 +22,35 @@ constexpr double ns_from_cycles(Cycle c) {
 }
 
 struct Timing {
-  uint32_t pcie_oneway_ns = 250;     ///< PCIe 5.0 x16, host to card or back, posted
-  uint32_t pcie_dma_read_ns = 600;   ///< request to data of a DMA read
-  uint32_t pcie_mbps = 63000;        ///< 63 GB/s each way, in MB/s
-  uint32_t link_ns = 150;            ///< cable, serdes and FEC, one way
-  uint32_t switch_ns = 250;          ///< switch cut-through, of which the RTL pipeline is a part
-  uint32_t switch_rtl_cycles = 4;    ///< cycles the switch RTL itself takes, input to output
-  uint32_t hbm_read_ns = 100;        ///< HBM read, request to first beat
-  uint32_t hbm_write_ns = 40;        ///< HBM write, last beat to response
+  uint32_t pcie_oneway_ns = 250;    ///< PCIe 5.0 x16, host to card or back, posted
+  uint32_t pcie_dma_read_ns = 600;  ///< request to data of a DMA read
+  uint32_t pcie_mbps = 63000;       ///< 63 GB/s each way, in MB/s
+  uint32_t link_ns = 150;           ///< cable, serdes and FEC, one way
+  uint32_t switch_ns = 250;         ///< switch cut-through, of which the RTL pipeline is a part
+  uint32_t switch_rtl_cycles = 4;   ///< cycles the switch RTL itself takes, input to output
+  // HBM3-like: open row 75 ns from request to data through controller, PHY and on-chip network;
+  // tRP + tRCD 28 ns. Banks refresh one by one (tREFI 3.9 us / 16 banks = 244 ns); what that and
+  // bus turnarounds take from a channel is 24 ns each time, so 90 % is reachable.
+  uint32_t hbm_read_ns = 75;            ///< read of an open row, request to first beat
+  uint32_t hbm_write_ns = 40;           ///< write to an open row, beat to response
+  uint32_t hbm_row_miss_ns = 28;        ///< in addition when another row is open
+  uint32_t hbm_refresh_ns = 24;         ///< a refreshing channel is away for so long; 0: never
+  uint32_t hbm_refresh_every_ns = 244;  ///< interval of that
 
-  /// Delay from a card's output register to the switch's input register.
-  Cycle to_switch() const { return cycles_from_ns(link_ns); }
-  /// From the switch to a card: cable plus the part of the switch latency outside its RTL.
-  Cycle from_switch() const {
-    const Cycle total = cycles_from_ns(link_ns + switch_ns);
-    return total > switch_rtl_cycles + 1 ? total - switch_rtl_cycles : 1;
+  /// What of the switch latency lies outside its RTL (serdes, FEC), half before and half behind it.
+  /// So a credit loop holds half of it, and buffers need not be larger on one side.
+  Cycle switch_outside() const {
+    const Cycle total = cycles_from_ns(switch_ns);
+    return total > switch_rtl_cycles ? total - switch_rtl_cycles : 0;
   }
+  /// Delay from a card's output register to the switch's input register.
+  Cycle to_switch() const { return cycles_from_ns(link_ns) + switch_outside() / 2; }
+  /// Delay from the switch's output register to the card's input register.
+  Cycle from_switch() const {
+    return cycles_from_ns(link_ns) + switch_outside() - switch_outside() / 2;
+  }
+  /// Credits travel against the flits and see the cable only.
+  Cycle credit_delay() const { return cycles_from_ns(link_ns); }
 };
 
 }  // namespace ubl::systemc

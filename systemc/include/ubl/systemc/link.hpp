@@ -33,6 +33,7 @@ struct FlitWords {
   std::array<uint32_t, spec::Flit::kWords> w{};
   uint32_t flags() const { return w[16]; }
   static constexpr unsigned kFlagShift = spec::kLinkFlitBits;
+  static_assert(spec::Flit::kWords * 4 == spec::kLinkFlitBytes + 4, "16 words and the flags");
   bool valid() const { return bit(spec::Flit::kValidLsb); }
   bool sop() const { return bit(spec::Flit::kSopLsb); }
   bool eop() const { return bit(spec::Flit::kEopLsb); }
@@ -93,12 +94,31 @@ class Link {
     sender_ = sender;
     receiver_ = receiver;
   }
-  void set_tap(Tap tap) { tap_ = std::move(tap); }
+  /// Taps are called in the order in which they were added; each sees what those before it changed.
+  void add_tap(Tap tap) { taps_.push_back(std::move(tap)); }
+
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  /// From now on *due is flit_due(), so that a receiver of many links looks at one array.
+  void watch_flits(Cycle* due) {
+    *due = *flit_due_;
+    flit_due_ = due;
+  }
+  /// The same with credits_due() for the sender.
+  void watch_credits(Cycle* due) {
+    *due = *credits_due_;
+    credits_due_ = due;
+  }
 
   // Sender's side.
-  void send(Cycle now, const uint32_t* words) {
+  void send(Cycle now, const uint32_t* words) { send(now, words, words[spec::Flit::kWords - 1]); }
+  /// Data and flags from two places.
+  void send(Cycle now, const uint32_t* data16, uint32_t flags) {
+    if (flits_.empty()) *flit_due_ = now + flit_delay_;
     FlitWords& f = flits_.push(now + flit_delay_);
-    std::memcpy(f.w.data(), words, sizeof(f.w));
+    std::memcpy(f.w.data(), data16, spec::kLinkFlitBytes);
+    f.w[spec::Flit::kWords - 1] = flags;
     ++flit_count_;
     if (f.eop()) {
       ++frame_count_;
@@ -106,21 +126,26 @@ class Link {
     } else {
       byte_count_ += spec::kLinkFlitBytes;
     }
-    if (tap_) tap_(now, f);
+    for (const Tap& tap : taps_) tap(now, f);
     receiver_->wake_at(now + flit_delay_);
   }
-  Cycle credits_due() const { return credits_.due(); }
+  Cycle credits_due() const { return *credits_due_; }
   uint8_t take_credits() {
     const uint8_t m = credits_.front();
     credits_.pop();
+    *credits_due_ = credits_.due();
     return m;
   }
 
   // Receiver's side.
-  Cycle flit_due() const { return flits_.due(); }
+  Cycle flit_due() const { return *flit_due_; }
   FlitWords& flit() { return flits_.front(); }
-  void pop_flit() { flits_.pop(); }
+  void pop_flit() {
+    flits_.pop();
+    *flit_due_ = flits_.due();
+  }
   void return_credits(Cycle now, uint8_t mask) {
+    if (credits_.empty()) *credits_due_ = now + credit_delay_;
     credits_.push(now + credit_delay_) = mask;
     sender_->wake_at(now + credit_delay_);
   }
@@ -132,11 +157,14 @@ class Link {
  private:
   std::string name_;
   Cycle flit_delay_, credit_delay_;
+  Cycle own_flit_due_ = kNever, own_credits_due_ = kNever;
+  Cycle* flit_due_ = &own_flit_due_;
+  Cycle* credits_due_ = &own_credits_due_;
   Wakeable* sender_ = nullptr;
   Wakeable* receiver_ = nullptr;
   DelayLine<FlitWords> flits_;
   DelayLine<uint8_t> credits_;
-  Tap tap_;
+  std::vector<Tap> taps_;
   uint64_t flit_count_ = 0, frame_count_ = 0, byte_count_ = 0;
 };
 

@@ -6,12 +6,13 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "ubl/systemc/config.hpp"
 #include "ubl/systemc/hbm.hpp"
+#include "ubl/systemc/hbm_timing.hpp"
 #include "ubl/systemc/pcie.hpp"
+#include "ubl/systemc/ring.hpp"
 
 namespace ubl::systemc {
 
@@ -27,34 +28,42 @@ struct MemBeat {
 class MemReadChannel {
  public:
   static constexpr size_t kDepth = 32;
-  MemReadChannel(Hbm& hbm, PciePort& pcie, const Timing& t)
-      : hbm_(hbm), pcie_(pcie), latency_(cycles_from_ns(t.hbm_read_ns)) {}
+  MemReadChannel(Hbm& hbm, HbmTiming& when, PciePort& pcie) : hbm_(hbm), when_(when), pcie_(pcie) {}
 
   bool can_request() const { return queue_.size() < kDepth; }
   void request(Cycle now, uint64_t addr, uint32_t len);
   /// Cycle from which the next beat can be taken; kNever when nothing is outstanding.
   Cycle due() const { return queue_.empty() ? kNever : queue_.front().due; }
   MemBeat take(Cycle now);
+  /// The same, with the 64 bytes of data written where they are wanted.
+  struct Flags {
+    bool last, err;
+  };
+  Flags take(Cycle now, uint32_t* data16);
 
  private:
   struct Access {
     uint64_t addr;
     uint32_t len, done;
-    Cycle due;
+    Cycle due;  // of the next beat
     bool err;
+    /// HBM: first beat of each interleave unit that the access touches.
+    std::array<Cycle, spec::kLinkMtu / HbmTiming::kInterleave + 1> units;
   };
+  /// Lower bound of the next beat: when its memory has it.
+  static Cycle available(const Access& a);
   Hbm& hbm_;
+  HbmTiming& when_;
   PciePort& pcie_;
-  Cycle latency_;
-  std::deque<Access> queue_;
+  Ring<Access, kDepth> queue_;
 };
 
 /// In-order writes with one response each.
 class MemWriteChannel {
  public:
   static constexpr size_t kDepth = 32;
-  MemWriteChannel(Hbm& hbm, PciePort& pcie, const Timing& t)
-      : hbm_(hbm), pcie_(pcie), latency_(cycles_from_ns(t.hbm_write_ns)) {}
+  MemWriteChannel(Hbm& hbm, HbmTiming& when, PciePort& pcie)
+      : hbm_(hbm), when_(when), pcie_(pcie) {}
 
   bool can_request() const { return open_.size() + responses_.size() < kDepth; }
   void request(uint64_t addr, uint32_t len);
@@ -73,16 +82,18 @@ class MemWriteChannel {
     uint64_t addr;
     uint32_t len, done;
     bool err;
+    Cycle written;  // when the beats so far are in HBM
   };
   struct Response {
     Cycle due;
     bool err;
   };
+  void write_hbm(Cycle now, Access& a, const uint32_t* data16, uint32_t n);
   Hbm& hbm_;
+  HbmTiming& when_;
   PciePort& pcie_;
-  Cycle latency_;
-  std::deque<Access> open_;
-  std::deque<Response> responses_;
+  Ring<Access, kDepth> open_;
+  Ring<Response, kDepth> responses_;
   uint64_t bytes_ = 0, next_sample_ = 0;
   std::vector<std::pair<Cycle, uint64_t>> progress_;
 };
@@ -90,8 +101,8 @@ class MemWriteChannel {
 struct MemPort {
   MemReadChannel tx, reduce;
   MemWriteChannel write;
-  MemPort(Hbm& hbm, PciePort& pcie, const Timing& t)
-      : tx(hbm, pcie, t), reduce(hbm, pcie, t), write(hbm, pcie, t) {}
+  MemPort(Hbm& hbm, HbmTiming& when, PciePort& pcie)
+      : tx(hbm, when, pcie), reduce(hbm, when, pcie), write(hbm, when, pcie) {}
   Cycle due() const {
     Cycle d = tx.due();
     if (reduce.due() < d) d = reduce.due();

@@ -3,11 +3,12 @@
 // crosses (latency, bandwidth, posted order); host_if RTL and mem_if decide what crosses.
 #pragma once
 
+#include <tlm_utils/simple_target_socket.h>
+
 #include <cstdint>
 #include <deque>
 #include <systemc>
 #include <tlm>
-#include <tlm_utils/simple_target_socket.h>
 
 #include "ubl/spec/host.hpp"
 #include "ubl/spec/nic.hpp"

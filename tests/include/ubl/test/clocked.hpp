@@ -25,7 +25,13 @@ class Clocked {
     dut_->rst_ni = 0;
     dut_->eval();
   }
-  ~Clocked() { dut_->final(); }
+  ~Clocked() {
+    // The model's scopes leave the thread's context, not their own; the one created last may be
+    // gone.
+    Verilated::threadContextp(context_.get());
+    dut_->final();
+    dut_.reset();
+  }
   Clocked(const Clocked&) = delete;
   Clocked& operator=(const Clocked&) = delete;
 

@@ -1,9 +1,10 @@
 // Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Golden FP32 arithmetic: IEEE 754-2019 binary32, round to nearest with ties to even, subnormals
-// kept, infinities, signed zeros, and one canonical NaN. Integer arithmetic only, so the result
-// does not depend on the host's floating-point unit, its rounding mode, or compiler flags.
+// Golden FP32 arithmetic (add, multiply, fused multiply-add): IEEE 754-2019 binary32, round to
+// nearest with ties to even, subnormals kept, infinities, signed zeros, and one canonical NaN.
+// Integer arithmetic only, so the result does not depend on the host's floating-point unit, its
+// rounding mode, or compiler flags.
 //
 // Values are bit patterns (uint32_t); memory holds them little-endian.
 #pragma once
@@ -12,10 +13,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "ubl/numerics/formats.hpp"
+
 namespace ubl::numerics {
 
 /// The NaN that every operation returns.
-inline constexpr uint32_t kFp32CanonicalNan = 0x7FC00000u;
+inline constexpr uint32_t kFp32CanonicalNan = kFp32.canonical_nan;
 
 /// True for any NaN pattern.
 constexpr bool is_nan_f32(uint32_t x) { return (x & 0x7FFFFFFFu) > 0x7F800000u; }
@@ -29,6 +32,18 @@ uint32_t round_f32(bool negative, uint64_t significand, int exponent);
 
 /// a + b.
 uint32_t add_f32(uint32_t a, uint32_t b);
+
+/// a x b. Infinity times zero is NaN.
+uint32_t mul_f32(uint32_t a, uint32_t b);
+
+/// a x b + c, rounded once. Infinity times zero is NaN, whatever c.
+uint32_t fma_f32(uint32_t a, uint32_t b, uint32_t c);
+
+/// The same with a and b in another format (BF16, TF32, FP16, FP8) and c in FP32: the step of every
+/// multiply-accumulate of the card. The product is exact before it meets c, also where it lies
+/// beyond FP32's range: 2^127 x 2 - 2^127 is 2^127. Throws std::invalid_argument if a or b has a
+/// bit outside the format.
+uint32_t fma_f32(const Format& multiplicands, uint32_t a, uint32_t b, uint32_t c);
 
 /// out[i] = a[i] + b[i] for i < n. out may be a or b; partial overlap is not allowed.
 void sum_f32(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n);

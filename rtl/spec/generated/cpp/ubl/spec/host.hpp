@@ -137,9 +137,11 @@ inline constexpr uint32_t kHostStatusBmeMask = 0x00000001u;
 // ro: device time in cycles, low word (latches the high word)
 inline constexpr uint32_t kHostCyclesLo = 0x00000010u;
 inline constexpr uint32_t kHostCyclesHi = 0x00000014u;  // ro: high word latched by cycles_lo
-// ro: accesses to addresses that do not exist
+// ro: words accessed that do not exist, are read-only and written, or write-only and read; stops at
+// all ones
 inline constexpr uint32_t kHostCntMmioBad = 0x00000018u;
-// ro: accesses refused because bus mastering is off
+// ro: host accesses and interrupts of the card held back because bus mastering is off, or of an
+// unknown kind or vector; stops at all ones
 inline constexpr uint32_t kHostCntDmaBlocked = 0x0000001cu;
 
 // db: BAR4, base 0x0

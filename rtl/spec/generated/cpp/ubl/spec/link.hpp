@@ -14,7 +14,8 @@ inline constexpr uint32_t kLinkFlitBytes = 64u;
 inline constexpr uint32_t kLinkFlitBits = 512u;  // bits of one flit
 inline constexpr uint32_t kLinkNumVc = 3u;  // virtual channels of a link
 // flits a receiver buffers per virtual channel = initial credits of the sender: one credit round
-// trip (2 x 150 ns + 250 ns = 430 cycles) plus the longest frame
+// trip (2 x 150 ns of cable and half of the switch's 250 ns, 333 cycles), the longest frame twice
+// (credits for a whole frame; store and forward in a NIC) and the receiver's pipeline
 inline constexpr uint32_t kLinkVcDepth = 512u;
 inline constexpr uint32_t kLinkClockPs = 1280u;  // clock period in picoseconds (781.25 MHz)
 inline constexpr uint32_t kLinkMaxPlanes = 8u;  // planes (ports) of a card
@@ -87,10 +88,15 @@ inline const char* to_string(Ecn v) {
 }
 
 // BTH opcode. Every WRITE and REDUCE packet is an "only" packet with its own RETH, so it can be
-// placed when it arrives.
+// placed when it arrives. A READ is cut in the same way; each request is answered by one response
+// with its PSN.
 enum class PktOp : uint8_t {
   kWrite = 0x0a,  // RC RDMA WRITE Only: BTH RETH payload
   kWriteImm = 0x0b,  // RC RDMA WRITE Only with Immediate: BTH RETH ImmDt payload
+  // RC RDMA READ Request: BTH RETH; RETH length = bytes wanted, at most the MTU; travels on VC req
+  kReadRequest = 0x0c,
+  // RC RDMA READ Response Only: BTH AETH payload; PSN of the request; travels on VC bulk
+  kReadResponse = 0x10,
   kAck = 0x11,  // RC Acknowledge: BTH AETH
   kReduce = 0xc0,  // vendor REDUCE: BTH RETH REDH payload
   kReduceImm = 0xc1,  // vendor REDUCE with Immediate: BTH RETH REDH ImmDt payload
@@ -102,6 +108,10 @@ inline const char* to_string(PktOp v) {
       return "write";
     case PktOp::kWriteImm:
       return "write_imm";
+    case PktOp::kReadRequest:
+      return "read_request";
+    case PktOp::kReadResponse:
+      return "read_response";
     case PktOp::kAck:
       return "ack";
     case PktOp::kReduce:
@@ -445,7 +455,7 @@ struct Bth {
 struct Reth {
   uint64_t va = 0;  // remote card address
   uint32_t rkey = 0;  // remote key
-  uint32_t length = 0;  // payload bytes of this packet
+  uint32_t length = 0;  // payload bytes of this packet; READ request: bytes wanted
 
   static constexpr size_t kBytes = 16;
 

@@ -20,6 +20,9 @@ inline constexpr uint32_t kNicHostIovaBit = 63u;  // address bit that selects ho
 inline constexpr uint32_t kNicNumMsix = 64u;  // MSI-X vectors
 // messages of a QP in flight; later entries wait in the ring
 inline constexpr uint32_t kNicMaxOutstanding = 16u;
+// READ packets of a QP in flight: what a responder must be able to keep; more than a round trip at
+// line rate
+inline constexpr uint32_t kNicMaxReads = 32u;
 // cycles without progress before a QP fails (1.28 ms)
 inline constexpr uint32_t kNicDefaultTimeout = 1000000u;
 
@@ -30,6 +33,7 @@ enum class WqeOp : uint8_t {
   kWriteImm = 0x02,  // WRITE whose last packet raises a receive completion
   kReduce = 0x03,  // combine local elements into remote memory
   kReduceImm = 0x04,  // REDUCE whose last packet raises a receive completion
+  kRead = 0x05,  // read remote bytes into local memory; VC req
 };
 
 inline const char* to_string(WqeOp v) {
@@ -44,6 +48,8 @@ inline const char* to_string(WqeOp v) {
       return "reduce";
     case WqeOp::kReduceImm:
       return "reduce_imm";
+    case WqeOp::kRead:
+      return "read";
   }
   return "?";
 }
@@ -121,7 +127,7 @@ enum class ErrCause : uint8_t {
   kMalformed = 0x03,  // header fields inconsistent or unknown opcode
   kMisrouted = 0x04,  // frame for another node or plane
   kBadQp = 0x05,  // QP does not exist or is not ready
-  kSequence = 0x06,  // packet ahead of the expected PSN
+  kSequence = 0x06,  // packet ahead of the expected PSN, or an answer to nothing that was asked
   kDuplicate = 0x07,  // packet behind the expected PSN
   kAccess = 0x08,  // rkey, bounds or rights
   kRnr = 0x09,  // immediate without a posted receive
@@ -130,7 +136,7 @@ enum class ErrCause : uint8_t {
   kCqOverflow = 0x0c,  // completion queue full; the QP fails
   kLocal = 0x0d,  // local protection, length, opcode or memory error
   kDma = 0x0e,  // host memory access refused
-  kMemWrite = 0x0f,  // writing received payload failed
+  kMemWrite = 0x0f,  // writing received payload, or reading payload of a READ response, failed
   kFraming = 0x10,  // flit sequence on the link broken (no sop, no eop, overflow)
 };
 
@@ -272,7 +278,7 @@ struct Wqe {
   uint8_t opcode = 0;  // wqe_op: operation
   uint8_t signalled = 0;  // 1 bit: write a completion on success (errors always do)
   uint8_t fence = 0;  // 1 bit: start when all earlier requests of the QP are complete
-  uint8_t vc = 0;  // 2 bits: vc: virtual channel: req or bulk
+  uint8_t vc = 0;  // 2 bits: vc: virtual channel: req or bulk; READ: req (its responses use bulk)
   uint8_t red_op = 0;  // 4 bits: red_op: REDUCE operation
   uint8_t red_dtype = 0;  // 4 bits: red_type: REDUCE element type
   uint32_t length = 0;  // bytes, 0 .. 2^31
@@ -825,6 +831,8 @@ struct MrCtx {
   uint8_t local_read = 0;  // 1 bit: source of WRITE and REDUCE
   uint8_t remote_write = 0;  // 1 bit: target of WRITE
   uint8_t remote_reduce = 0;  // 1 bit: target of REDUCE
+  uint8_t local_write = 0;  // 1 bit: target of an own READ
+  uint8_t remote_read = 0;  // 1 bit: source of a READ of the peer
   uint8_t key = 0;  // low byte of the key
   uint8_t pd = 0;  // protection domain, must equal the QP's
   uint64_t base = 0;  // first card address
@@ -838,7 +846,9 @@ struct MrCtx {
         (valid & 0x1u) |
         ((local_read & 0x1u) << 1) |
         ((remote_write & 0x1u) << 2) |
-        ((remote_reduce & 0x1u) << 3));
+        ((remote_reduce & 0x1u) << 3) |
+        ((local_write & 0x1u) << 4) |
+        ((remote_read & 0x1u) << 5));
     p[1] = static_cast<uint8_t>(key);
     p[2] = static_cast<uint8_t>(pd);
     p[3] = 0;
@@ -910,6 +920,8 @@ struct MrCtx {
     r.local_read = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 1) & 0x1u)));
     r.remote_write = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 2) & 0x1u)));
     r.remote_reduce = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 3) & 0x1u)));
+    r.local_write = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 4) & 0x1u)));
+    r.remote_read = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 5) & 0x1u)));
     r.key = static_cast<uint8_t>(static_cast<uint32_t>(p[1]));
     r.pd = static_cast<uint8_t>(static_cast<uint32_t>(p[2]));
     r.base = static_cast<uint64_t>(
@@ -938,6 +950,8 @@ struct MrCtx {
            local_read == o.local_read &&
            remote_write == o.remote_write &&
            remote_reduce == o.remote_reduce &&
+           local_write == o.local_write &&
+           remote_read == o.remote_read &&
            key == o.key &&
            pd == o.pd &&
            base == o.base &&
@@ -1078,7 +1092,7 @@ struct Txd {
   uint8_t ack_req = 0;  // 1 bit: BTH acknowledge request
   uint8_t becn = 0;  // 1 bit: BTH BECN
   uint64_t laddr = 0;  // 64 bits: payload source
-  uint16_t len = 0;  // 13 bits: payload bytes 0..4096
+  uint16_t len = 0;  // 13 bits: payload bytes 0..4096; READ request: bytes wanted
   uint64_t raddr = 0;  // 64 bits: RETH address
   uint32_t rkey = 0;  // 32 bits: RETH key
   uint8_t red_op = 0;  // 4 bits: REDH operation
@@ -1217,37 +1231,42 @@ struct Txd {
   bool operator!=(const Txd& o) const { return !(*this == o); }
 };
 
-// nic_port to nic_core, one per request descriptor (not per acknowledgement), in order, when its
-// last payload byte has been read
+// nic_port to nic_core, one per request and READ response descriptor (not per acknowledgement), in
+// order, when its last payload byte has been read
 struct Txc {
   uint16_t qpn = 0;  // 16 bits: own QPN
   uint32_t psn = 0;  // 24 bits: PSN
+  uint8_t rsp = 0;  // 1 bit: of a READ response: the PSN is one of the peer's
   // 1 bit: payload could not be read; the frame was sent with its FCS and ICRC complemented, so
   // that nobody accepts it
   uint8_t err = 0;
 
-  static constexpr size_t kBits = 41;
+  static constexpr size_t kBits = 42;
   static constexpr size_t kWords = 2;
-  static constexpr size_t kQpnLsb = 25;
+  static constexpr size_t kQpnLsb = 26;
   static constexpr size_t kQpnBits = 16;
-  static constexpr size_t kPsnLsb = 1;
+  static constexpr size_t kPsnLsb = 2;
   static constexpr size_t kPsnBits = 24;
+  static constexpr size_t kRspLsb = 1;
+  static constexpr size_t kRspBits = 1;
   static constexpr size_t kErrLsb = 0;
   static constexpr size_t kErrBits = 1;
 
   // 32-bit words of the packed port, least significant first.
   void to_words(uint32_t* w) const {
     w[0] =
-        ((static_cast<uint32_t>(qpn) & 0x7fu) << 25) |
-        ((static_cast<uint32_t>(psn) & 0xffffffu) << 1) |
+        ((static_cast<uint32_t>(qpn) & 0x3fu) << 26) |
+        ((static_cast<uint32_t>(psn) & 0xffffffu) << 2) |
+        ((static_cast<uint32_t>(rsp) & 0x1u) << 1) |
         (static_cast<uint32_t>(err) & 0x1u);
-    w[1] = ((static_cast<uint32_t>(qpn) >> 7) & 0x1ffu);
+    w[1] = ((static_cast<uint32_t>(qpn) >> 6) & 0x3ffu);
   }
 
   static Txc from_words(const uint32_t* w) {
     Txc r;
-    r.qpn = static_cast<uint16_t>(((w[0] >> 25) & 0x7fu) | ((w[1] & 0x1ffu) << 7));
-    r.psn = static_cast<uint32_t>(((w[0] >> 1) & 0xffffffu));
+    r.qpn = static_cast<uint16_t>(((w[0] >> 26) & 0x3fu) | ((w[1] & 0x3ffu) << 6));
+    r.psn = static_cast<uint32_t>(((w[0] >> 2) & 0xffffffu));
+    r.rsp = static_cast<uint8_t>(((w[0] >> 1) & 0x1u));
     r.err = static_cast<uint8_t>((w[0] & 0x1u));
     return r;
   }
@@ -1266,6 +1285,7 @@ struct Txc {
   bool operator==(const Txc& o) const {
     return qpn == o.qpn &&
            psn == o.psn &&
+           rsp == o.rsp &&
            err == o.err;
   }
   bool operator!=(const Txc& o) const { return !(*this == o); }
@@ -1285,7 +1305,7 @@ struct Rxh {
   uint8_t ce = 0;  // 1 bit: the IP header carries CE
   uint64_t raddr = 0;  // 64 bits: RETH address
   uint32_t rkey = 0;  // 32 bits: RETH key
-  uint16_t len = 0;  // 13 bits: payload bytes = RETH length
+  uint16_t len = 0;  // 13 bits: payload bytes = RETH length; READ request: bytes wanted
   uint8_t red_op = 0;  // 4 bits: REDH operation
   uint8_t red_dtype = 0;  // 4 bits: REDH type
   uint32_t imm = 0;  // 32 bits: immediate
@@ -1413,10 +1433,11 @@ struct Rxh {
   bool operator!=(const Rxh& o) const { return !(*this == o); }
 };
 
-// verdict on a request frame without err, nic_core to nic_port, in the order of rxh
-// (acknowledgements need none)
+// verdict on a frame without err that may carry payload, nic_core to nic_port, in the order of rxh
+// (acknowledgements and READ requests get none)
 struct Rxv {
   uint8_t action = 0;  // 2 bits: rx_action
+  uint8_t rsp = 0;  // 1 bit: the frame is a READ response; returned in rxd
   uint16_t qpn = 0;  // 16 bits: own QPN, returned in rxd
   uint32_t psn = 0;  // 24 bits: PSN, returned in rxd
   uint64_t addr = 0;  // 64 bits: target
@@ -1424,10 +1445,12 @@ struct Rxv {
   uint8_t red_op = 0;  // 4 bits: operation
   uint8_t red_dtype = 0;  // 4 bits: type
 
-  static constexpr size_t kBits = 127;
+  static constexpr size_t kBits = 128;
   static constexpr size_t kWords = 4;
-  static constexpr size_t kActionLsb = 125;
+  static constexpr size_t kActionLsb = 126;
   static constexpr size_t kActionBits = 2;
+  static constexpr size_t kRspLsb = 125;
+  static constexpr size_t kRspBits = 1;
   static constexpr size_t kQpnLsb = 109;
   static constexpr size_t kQpnBits = 16;
   static constexpr size_t kPsnLsb = 85;
@@ -1455,14 +1478,16 @@ struct Rxv {
         ((static_cast<uint32_t>(psn) & 0x7ffu) << 21) |
         ((static_cast<uint32_t>(addr >> 32) >> 11) & 0x1fffffu);
     w[3] =
-        ((static_cast<uint32_t>(action) & 0x3u) << 29) |
+        ((static_cast<uint32_t>(action) & 0x3u) << 30) |
+        ((static_cast<uint32_t>(rsp) & 0x1u) << 29) |
         ((static_cast<uint32_t>(qpn) & 0xffffu) << 13) |
         ((static_cast<uint32_t>(psn) >> 11) & 0x1fffu);
   }
 
   static Rxv from_words(const uint32_t* w) {
     Rxv r;
-    r.action = static_cast<uint8_t>(((w[3] >> 29) & 0x3u));
+    r.action = static_cast<uint8_t>(((w[3] >> 30) & 0x3u));
+    r.rsp = static_cast<uint8_t>(((w[3] >> 29) & 0x1u));
     r.qpn = static_cast<uint16_t>(((w[3] >> 13) & 0xffffu));
     r.psn = static_cast<uint32_t>(((w[2] >> 21) & 0x7ffu) | ((w[3] & 0x1fffu) << 11));
     r.addr = static_cast<uint64_t>(
@@ -1478,6 +1503,7 @@ struct Rxv {
 
   bool operator==(const Rxv& o) const {
     return action == o.action &&
+           rsp == o.rsp &&
            qpn == o.qpn &&
            psn == o.psn &&
            addr == o.addr &&
@@ -1491,12 +1517,15 @@ struct Rxv {
 // payload placed, nic_port to nic_core, in verdict order, after the memory's write response (at
 // once for zero length)
 struct Rxd {
+  uint8_t rsp = 0;  // 1 bit: of a READ response
   uint16_t qpn = 0;  // 16 bits: own QPN
   uint32_t psn = 0;  // 24 bits: PSN
   uint8_t err = 0;  // 1 bit: memory refused
 
-  static constexpr size_t kBits = 41;
+  static constexpr size_t kBits = 42;
   static constexpr size_t kWords = 2;
+  static constexpr size_t kRspLsb = 41;
+  static constexpr size_t kRspBits = 1;
   static constexpr size_t kQpnLsb = 25;
   static constexpr size_t kQpnBits = 16;
   static constexpr size_t kPsnLsb = 1;
@@ -1510,11 +1539,14 @@ struct Rxd {
         ((static_cast<uint32_t>(qpn) & 0x7fu) << 25) |
         ((static_cast<uint32_t>(psn) & 0xffffffu) << 1) |
         (static_cast<uint32_t>(err) & 0x1u);
-    w[1] = ((static_cast<uint32_t>(qpn) >> 7) & 0x1ffu);
+    w[1] =
+        ((static_cast<uint32_t>(rsp) & 0x1u) << 9) |
+        ((static_cast<uint32_t>(qpn) >> 7) & 0x1ffu);
   }
 
   static Rxd from_words(const uint32_t* w) {
     Rxd r;
+    r.rsp = static_cast<uint8_t>(((w[1] >> 9) & 0x1u));
     r.qpn = static_cast<uint16_t>(((w[0] >> 25) & 0x7fu) | ((w[1] & 0x1ffu) << 7));
     r.psn = static_cast<uint32_t>(((w[0] >> 1) & 0xffffffu));
     r.err = static_cast<uint8_t>((w[0] & 0x1u));
@@ -1533,7 +1565,8 @@ struct Rxd {
   }
 
   bool operator==(const Rxd& o) const {
-    return qpn == o.qpn &&
+    return rsp == o.rsp &&
+           qpn == o.qpn &&
            psn == o.psn &&
            err == o.err;
   }
@@ -2009,14 +2042,16 @@ inline constexpr uint32_t kNicErrPsnPsnMask = 0x00ffffffu;
 inline constexpr uint32_t kNicCntTxPackets = 0x00001100u;
 inline constexpr uint32_t kNicCntTxPacketsStride = 4u;
 inline constexpr uint32_t kNicCntTxPacketsCount = 8u;
-inline constexpr uint32_t kNicCntTxAcks = 0x00001120u;  // ro: acknowledgements handed to each plane
+// ro: acknowledgements and READ responses handed to each plane
+inline constexpr uint32_t kNicCntTxAcks = 0x00001120u;
 inline constexpr uint32_t kNicCntTxAcksStride = 4u;
 inline constexpr uint32_t kNicCntTxAcksCount = 8u;
 // ro: good request frames received from each plane
 inline constexpr uint32_t kNicCntRxPackets = 0x00001140u;
 inline constexpr uint32_t kNicCntRxPacketsStride = 4u;
 inline constexpr uint32_t kNicCntRxPacketsCount = 8u;
-inline constexpr uint32_t kNicCntRxAcks = 0x00001160u;  // ro: good acknowledgements received
+// ro: good acknowledgements and READ responses received
+inline constexpr uint32_t kNicCntRxAcks = 0x00001160u;
 inline constexpr uint32_t kNicCntRxAcksStride = 4u;
 inline constexpr uint32_t kNicCntRxAcksCount = 8u;
 inline constexpr uint32_t kNicCntRxBad = 0x00001180u;  // ro: frames received with an error

@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+# Copyright 2026 The OpenUBL Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a capture with scapy and builds every frame anew with scapy's own RoCE layer, ICRC left to
+it; the bytes must be those of the capture. FCS by zlib.
+
+usage: check_icrc.py FILE.pcapng     exit status 0: every frame is right; 1: some are not
+"""
+import sys
+import zlib
+
+from scapy.contrib.roce import BTH
+from scapy.layers.l2 import Ether
+from scapy.utils import RawPcapNgReader
+
+
+def wrong(frame):
+    """What is wrong with a frame, or nothing."""
+    body, fcs = frame[:-4], frame[-4:]
+    if zlib.crc32(body) != int.from_bytes(fcs, "little"):
+        return f"FCS {fcs.hex()}"
+    packet = Ether(body)
+    if BTH not in packet:
+        return "is no RoCE frame: " + packet.summary()
+    icrc = packet[BTH].icrc
+    packet[BTH].icrc = None
+    built = bytes(packet)
+    if built != body:
+        if built[:-4] == body[:-4]:
+            return f"ICRC {icrc:#x}, must be {built[-4:].hex()}"
+        return "differs from what scapy makes of it"
+    return None
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    count, bad = 0, 0
+    for frame, _ in RawPcapNgReader(sys.argv[1]):
+        count += 1
+        reason = wrong(frame)
+        if reason:
+            bad += 1
+            if bad <= 10:
+                print(f"frame {count}: {reason}")
+    print(f"{count} frames, {bad} wrong")
+    sys.exit(1 if bad or not count else 0)
+
+
+main()

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong ends in the right exit status and a message that names the place.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "ublsim.hpp"
+
+namespace ubl::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+void expect_usage(const std::string& arguments, const std::string& words) {
+  const Outcome r = ublsim(arguments);
+  EXPECT_TRUE(ends_with_status(r, 2));
+  EXPECT_THAT(r.output, HasSubstr(words)) << r.command;
+}
+
+TEST(Usage, BadOptions) {
+  expect_usage("", "subcommand");
+  expect_usage("run", "WORKLOAD");
+  expect_usage("run nonsense", "nonsense");
+  expect_usage("run allreduce --no-such-option", "--no-such-option");
+  expect_usage("run allreduce --cards 0", "--cards 0");
+  expect_usage("run allreduce --cards 129", "--cards 129");
+  expect_usage("run allreduce --cards -1", "--cards");
+  expect_usage("run allreduce --cards many", "--cards");
+  expect_usage("run allreduce --planes 9", "--planes 9");
+  expect_usage("run allreduce --planes 0", "--planes 0");
+  expect_usage("run allreduce --bytes 3", "--bytes 3");
+  expect_usage("run allreduce --bytes 1XiB", "1XiB");
+  expect_usage("run allreduce --bytes -4", "-4");
+  expect_usage("run allreduce --bytes 99999999999999999999", "99999999999999999999");
+  expect_usage("run allreduce --bytes 5GiB", "5GiB");
+  expect_usage("run allreduce --dtype f7", "f7");
+  expect_usage("run allreduce --op prod", "prod");
+  expect_usage("run allreduce --algo magic", "magic");
+  expect_usage("run allreduce --topology moebius", "moebius");
+  expect_usage("run allreduce --config /no/such/file", "/no/such/file");
+  expect_usage("run allreduce --faults /no/such/file", "/no/such/file");
+  expect_usage("run broadcast --cards 3 --root 3", "--root 3");
+  expect_usage("run broadcast --bytes 6", "--bytes 6");
+  expect_usage("run read --cards 3", "--cards 2");
+  expect_usage("run read --in-place", "--in-place");
+  expect_usage("run sendrecv --cards 2 --in-place", "--in-place");
+  expect_usage("run alltoall --in-place", "--in-place");
+  expect_usage("run pingpong --in-place", "--in-place");
+  expect_usage("run train --dtype f16", "--dtype f16");
+  expect_usage("run allreduce --dtype f16", "--dtype f16");
+  expect_usage("run reduce --dtype i32", "--dtype i32");
+  expect_usage("run reducescatter --dtype f64", "--dtype f64");
+  expect_usage("run broadcast --bytes 7 --dtype i64", "--bytes 7");
+  expect_usage("run broadcast --dtype i16", "--dtype i16");
+  expect_usage("run broadcast --bytes 2GiB", "--bytes 2147483648");
+  expect_usage("run pingpong --iterations 0", "--iterations 0");
+  expect_usage("run train --steps 0", "--steps 0");
+  expect_usage("run train --data /no/such/file", "/no/such/file");
+  expect_usage("topo show moebius", "moebius");
+}
+
+TEST(Usage, BadConfigFiles) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"link_ns: 100\nnonsense: 3\n", ":2: unknown constant 'nonsense'"},
+      {"link_ns: fast\n", ":1: link_ns must be a number"},
+      {"link_ns: -1\n", ":1: link_ns must be a number"},
+      {"link_ns: 1\nlink_ns: 2\n", ":2: 'link_ns' is given twice"},
+      {"- 1\n", "must be a mapping"},
+      {"a: [\n", "not valid YAML"},
+      {"pcie_mbps: 0\n", "pcie_mbps"},
+      {"link_ns: {a: 1}\n", "link_ns must be a number"},
+      {"", "must be a mapping"},
+  };
+  for (const auto& [text, words] : cases) {
+    const TempFile f(text);
+    expect_usage("run allreduce --config " + f.path(), words);
+  }
+}
+
+TEST(Usage, BadFaultFiles) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"what: corrupt\n", "must be a list"},
+      {"- what: melt\n  where: card0\n", ":1: unknown fault 'melt'"},
+      {"- what: corrupt\n", "no 'where'"},
+      {"- where: card0.plane0.up\n", "no 'what'"},
+      {"- what: corrupt\n  where: card0.plane0.up\n  bit: 8\n", ":3: bit must be a number"},
+      {"- what: corrupt\n  where: card9.plane0.up\n", "no link 'card9.plane0.up'"},
+      {"- what: flip_result\n  where: card9\n", "no card 'card9'"},
+      {"- what: flip_result\n  where: card0\n  byte: 99999\n", "byte 99999"},
+      {"- nonsense\n", "must be a mapping"},
+      {"- what: corrupt\n  wehre: x\n", ":2: unknown key 'wehre'"},
+  };
+  for (const auto& [text, words] : cases) {
+    const TempFile f(text);
+    expect_usage("run allreduce --cards 2 --bytes 4096 --faults " + f.path(), words);
+  }
+}
+
+TEST(Faults, CorruptFrameIsNamedAndNeverAccepted) {
+  // Somewhere in every part of a bulk frame, on each half of the way.
+  for (const char* link : {"card0.plane0.up", "card1.plane0.down"})
+    for (const unsigned byte : {20, 40, 50, 60, 75, 1000}) {
+      const TempFile f(fmt::format(
+          "- what: corrupt\n  where: {}\n  frame: 3\n  byte: {}\n  bit: 5\n", link, byte));
+      const Outcome r = ublsim("run allreduce --cards 2 --bytes 65536 -q --faults " + f.path());
+      EXPECT_TRUE(ends_with_status(r, 3));
+      EXPECT_THAT(r.output, HasSubstr("plane 0"));
+      EXPECT_THAT(r.output, HasSubstr("QP "));
+      EXPECT_THAT(r.output, HasSubstr("PSN "));
+    }
+}
+
+TEST(Faults, FlippedResultIsFound) {
+  const TempFile f("- what: flip_result\n  where: card1\n  byte: 77\n  bit: 3\n");
+  const Outcome r = ublsim("run allreduce --cards 2 --bytes 4096 -q --faults " + f.path());
+  EXPECT_TRUE(ends_with_status(r, 1));
+  EXPECT_THAT(r.output, HasSubstr("card 1: byte 77"));
+  EXPECT_EQ(r.json["mismatches"], 1);
+  EXPECT_EQ(r.json["verified"], false);
+}
+
+}  // namespace
+}  // namespace ubl::e2e

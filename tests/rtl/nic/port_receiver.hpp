@@ -1,0 +1,236 @@
+// Copyright 2026 The OpenUBL Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a nic_port must show and do with the frames it receives: headers per channel, verdicts,
+// placement reports and the memory they leave behind.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <vector>
+
+#include "Vnic_portChk.h"
+#include "port_bench.hpp"
+#include "ubl/numerics/fp32.hpp"
+
+namespace ubl::test {
+
+using Bench = PortBench<Vnic_portChk>;
+
+inline constexpr uint8_t kReq = static_cast<uint8_t>(spec::Vc::kReq);
+inline constexpr uint8_t kRsp = static_cast<uint8_t>(spec::Vc::kRsp);
+inline constexpr uint8_t kBulk = static_cast<uint8_t>(spec::Vc::kBulk);
+inline constexpr uint8_t kWrite = static_cast<uint8_t>(spec::PktOp::kWrite);
+inline constexpr uint8_t kWriteImm = static_cast<uint8_t>(spec::PktOp::kWriteImm);
+inline constexpr uint8_t kReduce = static_cast<uint8_t>(spec::PktOp::kReduce);
+inline constexpr uint8_t kReduceImm = static_cast<uint8_t>(spec::PktOp::kReduceImm);
+inline constexpr uint8_t kAck = static_cast<uint8_t>(spec::PktOp::kAck);
+inline constexpr uint8_t kReadRequest = static_cast<uint8_t>(spec::PktOp::kReadRequest);
+inline constexpr uint8_t kReadResponse = static_cast<uint8_t>(spec::PktOp::kReadResponse);
+inline constexpr uint16_t kPeer = 0x0777;
+
+inline uint8_t code(spec::ErrCause c) { return static_cast<uint8_t>(c); }
+inline uint8_t code(spec::RxAction a) { return static_cast<uint8_t>(a); }
+
+// Everything but acknowledgements.
+constexpr std::array<uint8_t, 6> kRequests = {kWrite,     kWriteImm,    kReduce,
+                                              kReduceImm, kReadRequest, kReadResponse};
+
+inline spec::Txd random_txd(std::mt19937_64& r, uint8_t opcode, uint8_t vc, unsigned len) {
+  spec::Txd d;
+  d.opcode = opcode;
+  d.vc = vc;
+  d.dst_node = static_cast<uint16_t>(r());
+  d.dst_qpn = r() & 0xffffff;
+  d.src_qpn = static_cast<uint16_t>(r());
+  d.psn = r() & 0xffffff;
+  d.ack_req = r() & 1;
+  d.becn = r() & 1;
+  d.laddr = r() & 0x3fffff;
+  d.len = static_cast<uint16_t>(len);
+  d.raddr = r();
+  d.rkey = static_cast<uint32_t>(r());
+  d.imm = static_cast<uint32_t>(r());
+  d.syndrome = static_cast<uint8_t>(r());
+  d.msn = r() & 0xffffff;
+  return d;
+}
+
+// Feeds flits into a port as credits allow, gives verdicts, and knows what must come out.
+class Receiver {
+ public:
+  Receiver(const BenchConfig& c, uint64_t salt) : bench(c, salt), r(rng(salt + 1000)) {
+    golden = bench.memory;
+    credits.fill(kVcDepth);
+    bench.on_rxh = [this](const spec::Rxh& h) { header(h); };
+    bench.on_rxd = [this](const spec::Rxd& d) { placed(d); };
+  }
+
+  spec::Txd request(uint8_t op, uint8_t vc, unsigned len, uint64_t addr) {
+    spec::Txd d = random_txd(r, op, vc, op == kAck ? 0 : len);
+    d.dst_node = bench.config.node;
+    d.raddr = addr;
+    return d;
+  }
+
+  Bytes payload(unsigned len) {
+    Bytes p(len);
+    for (auto& b : p) b = static_cast<uint8_t>(r());
+    return p;
+  }
+
+  Bytes frame(const spec::Txd& d, const Bytes& p) {
+    return build_frame(d, kPeer, bench.config.plane, p);
+  }
+
+  // Queues a right frame and what must follow.
+  void good(const spec::Txd& d, const Bytes& p, bool ce = false) {
+    Bytes f = frame(d, p);
+    spec::Rxh h = expected_header(d, kPeer);
+    if (ce) {
+      f[15] |= 3;
+      fix_ip_checksum(f);
+      fix_fcs(f);
+      h.ce = 1;
+    }
+    flits(to_flits(f, d.vc));
+    headers[d.vc].push_back({h, p, d.raddr});
+  }
+
+  void bad(const Bytes& f, uint8_t vc, spec::ErrCause cause) {
+    flits(to_flits(f, vc));
+    error(vc, cause);
+  }
+  void error(uint8_t vc, spec::ErrCause cause) {
+    spec::Rxh h;
+    h.err = code(cause);
+    h.vc = vc;
+    headers[vc].push_back({h, {}, 0});
+  }
+  void flits(const std::vector<spec::Flit>& list) {
+    input.insert(input.end(), list.begin(), list.end());
+  }
+
+  void cycle() {
+    const spec::Flit* f = nullptr;
+    if (!input.empty() && (ignore_credits || credits[input.front().vc] > 0) &&
+        bench.roll(flit_rate)) {
+      f = &input.front();
+      --credits[f->vc];
+    }
+    bench.cycle(f);
+    if (f != nullptr) input.pop_front();
+    for (int v = 0; v < 3; ++v) {
+      credits[v] += (bench.rx_credit >> v) & 1;
+      ASSERT_LE(credits[v], kVcDepth) << "more credits than flits, channel " << v;
+    }
+  }
+
+  bool done() {
+    return input.empty() && headers[0].empty() && headers[1].empty() && headers[2].empty() &&
+           reports.empty() && bench.quiet() && bench.idle();
+  }
+
+  void run(int limit = 3000) {
+    uint64_t moved = bench.moved;
+    size_t left = input.size();
+    int still = 0;
+    while (!done()) {
+      cycle();
+      if (testing::Test::HasFailure()) return;
+      still = bench.moved == moved && input.size() == left ? still + 1 : 0;
+      moved = bench.moved;
+      left = input.size();
+      ASSERT_LT(still, limit) << "no progress at cycle " << bench.now;
+    }
+    for (int v = 0; v < 3; ++v) ASSERT_EQ(credits[v], kVcDepth) << "credits lost, channel " << v;
+    ASSERT_TRUE(bench.memory == golden) << "memory differs";
+  }
+
+  void header(const spec::Rxh& h) {
+    ASSERT_LT(h.vc, 3);
+    ++header_count[h.vc];
+    ASSERT_FALSE(headers[h.vc].empty()) << "unexpected header, err " << int{h.err};
+    const Expected e = headers[h.vc].front();
+    headers[h.vc].pop_front();
+    if (e.header.err != 0) {
+      ASSERT_EQ(h.err, e.header.err);
+      return;
+    }
+    ASSERT_EQ(h.err, 0);
+    ASSERT_TRUE(h == e.header) << "opcode " << int{h.opcode} << " len " << h.len;
+    if (!has_payload(h.opcode)) return;
+    spec::Rxv v;
+    v.rsp = is_read_response(h.opcode);
+    v.action = code(is_reduce(h.opcode) ? spec::RxAction::kReduce : spec::RxAction::kWrite);
+    if (r() % 100 < drop_percent) v.action = code(spec::RxAction::kDrop);
+    v.qpn = static_cast<uint16_t>(h.dst_qpn);
+    v.psn = h.psn;
+    v.addr = e.target;
+    v.len = h.len;
+    bench.verdicts.push_back(v);
+    if (v.action == code(spec::RxAction::kDrop)) return;
+    const bool refused = h.len != 0 && (v.addr & kBadAddress);
+    reports.push_back({v.qpn, v.psn, refused, v.rsp != 0});
+    if (refused) return;
+    for (unsigned i = 0; i < h.len; i += 4) {
+      auto at = [&](unsigned k) -> uint8_t& { return golden[(v.addr + k) % golden.size()]; };
+      if (v.action == code(spec::RxAction::kWrite)) {
+        for (unsigned k = i; k < h.len && k < i + 4; ++k) at(k) = e.payload[k];
+        continue;
+      }
+      uint32_t a = 0, b = 0;
+      for (unsigned k = 0; k < 4; ++k) {
+        a |= static_cast<uint32_t>(at(i + k)) << (8 * k);
+        b |= static_cast<uint32_t>(e.payload[i + k]) << (8 * k);
+      }
+      a = numerics::add_f32(a, b);
+      for (unsigned k = 0; k < 4; ++k) at(i + k) = static_cast<uint8_t>(a >> (8 * k));
+    }
+  }
+
+  void placed(const spec::Rxd& d) {
+    ASSERT_FALSE(reports.empty());
+    const Report w = reports.front();
+    reports.pop_front();
+    ASSERT_EQ(d.qpn, w.qpn);
+    ASSERT_EQ(d.psn, w.psn);
+    ASSERT_EQ(d.err, w.err);
+    ASSERT_EQ(d.rsp != 0, w.rsp);
+    placed_at.push_back(bench.now);
+  }
+
+  struct Expected {
+    spec::Rxh header;
+    Bytes payload;
+    uint64_t target = 0;
+  };
+  struct Report {
+    uint16_t qpn;
+    uint32_t psn;
+    bool err, rsp;
+  };
+
+  Bench bench;
+  std::mt19937_64 r;
+  Bytes golden;
+  std::deque<spec::Flit> input;
+  std::array<int, 3> credits{};
+  std::array<int, 3> header_count{};
+  std::array<std::deque<Expected>, 3> headers;
+  std::deque<Report> reports;
+  std::vector<uint64_t> placed_at;
+  double flit_rate = 1.0;
+  unsigned drop_percent = 0;
+  bool ignore_credits = false;
+};
+
+// Targets never overlap while verdicts are in flight.
+inline uint64_t next_target(std::mt19937_64& r, uint64_t& cursor, unsigned len) {
+  cursor = (cursor + r() % 70) % (1 << 21);
+  const uint64_t at = cursor;
+  cursor += len;
+  return at;
+}
+
+}  // namespace ubl::test
