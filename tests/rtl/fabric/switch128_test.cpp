@@ -2,20 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ubl_switch with 128 ports: the corner cases are tested at small radices, here that nothing
-// changes with size.
+// changes with size. Built twice: with the model that ublsim runs, and with the one that has
+// assertions.
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
 
+#ifdef WITH_ASSERTIONS
 #include "Vubl_switch128Chk.h"
+using Dut128 = Vubl_switch128Chk;
+#else
+#include "Vubl_switch128.h"
+using Dut128 = Vubl_switch128;
+#endif
 #include "switch_bench.hpp"
 #include "ubl/test/seed.hpp"
 
 namespace {
 
 using namespace fabric;
-using Bench128 = Bench<Vubl_switch128Chk, 128>;
+using Bench128 = Bench<Dut128, 128>;
 
 constexpr int kBulk = static_cast<int>(spec::Vc::kBulk);
 
