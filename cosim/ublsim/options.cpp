@@ -116,9 +116,15 @@ std::vector<Fault> load_faults(const std::string& path) {
           f.what = Fault::What::kCorrupt;
         else if (v == "flip_result")
           f.what = Fault::What::kFlipResult;
+        else if (v == "no_receive")
+          f.what = Fault::What::kNoReceive;
+        else if (v == "short_receive")
+          f.what = Fault::What::kShortReceive;
         else
-          throw UsageError(fmt::format("{}: unknown fault '{}' (known: corrupt, flip_result)",
-                                       at(path, kv.second), v));
+          throw UsageError(
+              fmt::format("{}: unknown fault '{}' (known: corrupt, flip_result, no_receive, "
+                          "short_receive)",
+                          at(path, kv.second), v));
       } else if (key == "where") {
         if (!kv.second.IsScalar())
           throw UsageError(fmt::format("{}: where must be a name", at(path, kv.second)));
