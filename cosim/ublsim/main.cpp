@@ -35,6 +35,16 @@ void check(const Options& o) {
     throw UsageError(fmt::format("--planes {}: must be 1..{}", o.planes, spec::kLinkMaxPlanes));
   if (o.root >= o.cards)
     throw UsageError(fmt::format("--root {}: must be 0..{}", o.root, o.cards - 1));
+  if (o.verb && *o.verb != "write" && *o.verb != "send")
+    throw UsageError(fmt::format("--verb {}: must be write or send", *o.verb));
+  if (o.verb && o.workload != "pingpong")
+    throw UsageError(fmt::format("--verb {}: not for {}", *o.verb, o.workload));
+  for (const Fault& f : o.faults)
+    if ((f.what == Fault::What::kNoReceive || f.what == Fault::What::kShortReceive) &&
+        o.workload != "sendmsg")
+      throw UsageError(
+          fmt::format("--faults: {} is for sendmsg only",
+                      f.what == Fault::What::kNoReceive ? "no_receive" : "short_receive"));
   if (o.op != "sum") throw UsageError(fmt::format("--op {}: only sum so far", o.op));
   algorithm(o);
 }
@@ -106,6 +116,7 @@ int main_checked(int argc, char** argv) {
   run->add_option("--steps", o.steps, "training steps")->capture_default_str();
   run->add_option("--data", o.data, "training data, CSV (default: the digits that come along)");
   run->add_option("--iterations", o.iterations, "pingpong exchanges")->capture_default_str();
+  run->add_option("--verb", o.verb, "what pingpong sends with: write (default), send");
   run->add_option("--seed", o.seed, "seed of all inputs")->capture_default_str();
   run->add_option("--config", config, "YAML file with constants (docs/guides/configuration.md)");
   run->add_option("--faults", faults, "YAML file with faults (docs/guides/faults.md)");

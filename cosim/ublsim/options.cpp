@@ -75,9 +75,15 @@ std::vector<Fault> load_faults(const std::string& path) {
               f.what = Fault::What::kCorrupt;
             else if (v == "flip_result")
               f.what = Fault::What::kFlipResult;
+            else if (v == "no_receive")
+              f.what = Fault::What::kNoReceive;
+            else if (v == "short_receive")
+              f.what = Fault::What::kShortReceive;
             else
-              throw UsageError(fmt::format("{}: unknown fault '{}' (known: corrupt, flip_result)",
-                                           at(path, value), shown(v)));
+              throw UsageError(
+                  fmt::format("{}: unknown fault '{}' (known: corrupt, flip_result, no_receive, "
+                              "short_receive)",
+                              at(path, value), shown(v)));
           } else if (key == "where") {
             if (!value.IsScalar())
               throw UsageError(fmt::format("{}: where must be a name", at(path, value)));

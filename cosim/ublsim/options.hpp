@@ -35,9 +35,9 @@ class UsageError : public std::runtime_error {
 
 /// One entry of a fault file.
 struct Fault {
-  enum class What { kCorrupt, kFlipResult };
+  enum class What { kCorrupt, kFlipResult, kNoReceive, kShortReceive };
   What what = What::kCorrupt;
-  std::string where;   ///< kCorrupt: link, e.g. "card0.plane0.up"; kFlipResult: "card1"
+  std::string where;   ///< kCorrupt: link, e.g. "card0.plane0.up"; others: "card1"
   uint64_t frame = 0;  ///< kCorrupt: which frame of the link, from 0
   uint64_t byte = 0;   ///< byte of the frame, or of the result buffer
   unsigned bit = 0;    ///< 0..7
@@ -56,7 +56,8 @@ struct Options {
   unsigned planes = 1;
   unsigned root = 0;  ///< of broadcast, gather, reduce, scatter
   unsigned steps = 200;
-  unsigned iterations = 1000;  ///< exchanges of pingpong
+  unsigned iterations = 1000;       ///< exchanges of pingpong
+  std::optional<std::string> verb;  ///< of pingpong: "write" (default) or "send"
   uint64_t seed = 1;
   bool skip = true;
   bool verbose = false;
