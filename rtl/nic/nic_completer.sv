@@ -13,8 +13,8 @@
 module nic_completer #(
   /// Completion queues, a power of two.
   parameter int unsigned NumCq = 64,
-  /// Completion writes in flight, a power of two, at most 128.
-  parameter int unsigned MaxWrites = 128,
+  /// Completion writes in flight, a power of two, at most 64.
+  parameter int unsigned MaxWrites = 64,
   /// CQ index width, do not overwrite.
   localparam int unsigned CqW = $clog2(NumCq),
   /// Write tag width, do not overwrite.
@@ -155,7 +155,7 @@ module nic_completer #(
     cqe.wr_id    = c.wr_id;
     req_d      = '0;
     req_d.kind = ubl_pkg::DmaKindWrite;
-    req_d.tag  = {1'b1, 7'(tag_q)};
+    req_d.tag  = {2'b11, 6'(tag_q)};
     req_d.addr = cfg_i.base + ({48'd0, prod & ring_mask} << ubl_pkg::NicCqeShift);
     req_d.len  = 7'd64;
     req_d.data = 512'(cqe);

@@ -101,8 +101,11 @@ module nic_core #(
   localparam int unsigned QpW = $clog2(NumQp);
   localparam int unsigned CqW = $clog2(NumCq);
   localparam int unsigned MrW = $clog2(NumMr);
+  // DMA tags: 0xxxxxxx send rings, 10xxxxxx receive rings, 11xxxxxx completions.
   localparam int unsigned NumTags = 128;
   localparam int unsigned TagW = $clog2(NumTags);
+  localparam int unsigned NumRqTags = 64;
+  localparam int unsigned RqTagW = $clog2(NumRqTags);
   localparam int unsigned MaxObj = (NumQp > NumMr) ? NumQp : NumMr;
   localparam int unsigned MaxAll = (MaxObj > NumCq) ? MaxObj : NumCq;
   localparam int unsigned NumClear = (MaxAll > NumTags) ? MaxAll : NumTags;
@@ -132,13 +135,13 @@ module nic_core #(
   ubl_pkg::cq_ctx_t obj_cq;
   ubl_pkg::mr_ctx_t obj_mr;
   ubl_pkg::qp_status_t stat;
-  nic_core_pkg::log_t log_req, log_rsp, log_fch, log_rd, log_ovf, log_wr, log_db;
-  logic log_req_v, log_rsp_v, log_fch_v, log_rd_v, log_ovf_v, log_wr_v, log_db_v;
+  nic_core_pkg::log_t log_req, log_rsp, log_fch, log_rd, log_ovf, log_wr, log_db, log_rq, log_rqrd;
+  logic log_req_v, log_rsp_v, log_fch_v, log_rd_v, log_ovf_v, log_wr_v, log_db_v, log_rq_v, log_rqrd_v;
   logic s_tx_valid, r_tx_valid, r_tx_plan;
   logic [2:0] s_tx_plane, r_tx_plane, rx_plane, rx_ack_plane;
   ubl_pkg::txd_t s_tx, r_tx;
   logic cnt_rx_pkt, cnt_rx_bad, cnt_rx_ce, cnt_rx_ack, cnt_rx_ack_ce, cnt_cqe, cnt_wqe;
-  logic csr_busy, fch_busy, req_busy, rsp_busy, cpl_busy;
+  logic csr_busy, fch_busy, rq_busy, req_busy, rsp_busy, cpl_busy;
 
   assign obj_qp = ubl_pkg::qp_ctx_t'(obj_data);
   assign obj_cq = ubl_pkg::cq_ctx_t'(obj_data);
@@ -154,8 +157,11 @@ module nic_core #(
     .obj_data_o(obj_data), .qp_we_o(qp_we), .cq_we_o(cq_we), .mr_we_o(mr_we),
     .clearing_o(clearing),
     .stat_idx_o(stat_idx), .stat_i(stat),
-    .log_valid_i({log_req_v, log_rsp_v, log_fch_v | log_db_v, log_rd_v, log_ovf_v, log_wr_v}),
-    .log_i({log_req, log_rsp, log_fch_v ? log_fch : log_db, log_rd, log_ovf, log_wr}),
+    // At most one of the three that concern doorbells speaks in a cycle.
+    .log_valid_i({log_req_v, log_rsp_v, log_fch_v | log_rq_v | log_db_v, log_rd_v, log_rqrd_v,
+                  log_ovf_v, log_wr_v}),
+    .log_i({log_req, log_rsp, log_fch_v ? log_fch : (log_rq_v ? log_rq : log_db), log_rd, log_rqrd,
+            log_ovf, log_wr}),
     .tx_pkt_i(s_tx_valid), .tx_pkt_plane_i(s_tx_plane), .tx_pkt_len_i(s_tx_len),
     .tx_ack_i(r_tx_valid), .tx_ack_plane_i(r_tx_plane), .tx_ack_len_i(r_tx.len),
     .rx_pkt_i(cnt_rx_pkt), .rx_bad_i(cnt_rx_bad), .rx_pkt_ce_i(cnt_rx_ce),
@@ -172,21 +178,25 @@ module nic_core #(
   logic [MrBits-1:0] mr_mem [NumMr];
 
   logic [QpW-1:0] fch_ctl_q, fch_rsp_q, fch_chk_q, req_q, rsp_q;
+  logic [QpW-1:0] rq_ctl_q, rq_rsp_q, rq_chk_q;
   logic [MrW-1:0] req_mr, rsp_mr;
   logic [CqW-1:0] cpl_cq;
-  nic_core_pkg::qcfg_t qcfg_fch_ctl, qcfg_fch_rsp, qcfg_req, qcfg_rsp, qcfg_old, qcfg_new;
+  nic_core_pkg::qcfg_t qcfg_fch_ctl, qcfg_fch_rsp, qcfg_rq_ctl, qcfg_rq_rsp, qcfg_req, qcfg_rsp, qcfg_old, qcfg_new;
   nic_core_pkg::cqcfg_t cqcfg, cqcfg_new;
   nic_core_pkg::mr_t mr_req, mr_rsp, mr_new;
   logic unused_old;
 
   assign qcfg_fch_ctl = nic_core_pkg::qcfg_t'(qcfg_mem[fch_ctl_q]);
   assign qcfg_fch_rsp = nic_core_pkg::qcfg_t'(qcfg_mem[fch_rsp_q]);
+  assign qcfg_rq_ctl  = nic_core_pkg::qcfg_t'(qcfg_mem[rq_ctl_q]);
+  assign qcfg_rq_rsp  = nic_core_pkg::qcfg_t'(qcfg_mem[rq_rsp_q]);
   assign qcfg_req     = nic_core_pkg::qcfg_t'(qcfg_mem[req_q]);
   assign qcfg_rsp     = nic_core_pkg::qcfg_t'(qcfg_mem[rsp_q]);
   assign qcfg_old     = nic_core_pkg::qcfg_t'(qcfg_mem[init_idx[QpW-1:0]]);
   assign mr_req       = nic_core_pkg::mr_t'(mr_mem[req_mr]);
   assign mr_rsp       = nic_core_pkg::mr_t'(mr_mem[rsp_mr]);
   assign cqcfg        = nic_core_pkg::cqcfg_t'(cqcfg_mem[cpl_cq]);
+  assign unused_rq[26] = ^unused_rq[25:0];
   assign unused_old   = ^{qcfg_old, obj_qp, obj_cq, obj_mr, stat_idx};
 
   always_comb begin
@@ -204,6 +214,9 @@ module nic_core #(
       qcfg_new.remote_qpn    = obj_qp.remote_qpn;
       qcfg_new.sq_base       = obj_qp.sq_base;
       qcfg_new.window        = obj_qp.window[14:0];
+      qcfg_new.rq_ring       = obj_qp.rq_ring;
+      qcfg_new.rq_log2       = obj_qp.rq_log2[3:0];
+      qcfg_new.rq_base       = obj_qp.rq_base;
       cqcfg_new.valid        = obj_cq.valid;
       cqcfg_new.irq_en       = obj_cq.irq_en;
       cqcfg_new.log2         = obj_cq.log2[3:0];
@@ -230,11 +243,11 @@ module nic_core #(
 
   // ---------------------------------------------------------------------------------------------
   // Doorbells
-  logic db_valid_q, db_take, db_qp, db_cq, fch_db_ready, db_recv_ok;
+  logic db_valid_q, db_take, db_qp, db_cq, fch_db_ready, rq_db_ready, db_recv_ok;
   ubl_pkg::doorbell_t db_q;
 
   assign db_ready_o = ~db_valid_q & ~clearing;
-  assign db_qp      = db_valid_q & ~db_q.kind[1];
+  assign db_qp      = db_valid_q & ~db_q.kind[1] & (~db_q.kind[0] | rq_db_ready);
   assign db_cq      = db_valid_q & db_q.kind[1] & ~init_valid & ~cq_we;
   assign db_take    = db_q.kind[1] ? db_cq : (db_qp & fch_db_ready);
   assign log_db_v   = db_cq & (db_q.kind[0] | ({1'b0, db_q.index} >= 17'(NumCq)));
@@ -381,6 +394,18 @@ module nic_core #(
   logic rd_valid, rd_ready;
   logic [TagW-1:0] rd_tag;
   logic [63:0] rd_addr;
+  logic [15:0] rq_ctl_used, rq_chk_used;
+  logic [1:0] rq_ctl_state, rq_chk_state;
+  logic rq_cons_valid, rq_cons_ready, rq_wake_valid, rq_wake_ready, rq_more, failed_v;
+  logic [QpW-1:0] rq_cons_qpn, rq_wake_qpn, failed_q;
+  logic [3:0] rq_gen;
+  logic [1:0] rqe_slot;
+  nic_core_pkg::went_t rqe;
+  logic rq_rd_valid, rq_rd_ready, rq_err_v;
+  logic [RqTagW-1:0] rq_rd_tag;
+  logic [63:0] rq_rd_addr;
+  nic_core_pkg::errev_t rq_err;
+  logic [26:0] unused_rq;
   logic fch_err_v, rsp_err_v, rsp_err_room, rsp_err_q_v, cpl_err_v;
   logic [2:0] err_ready;
   nic_core_pkg::errev_t fch_err, rsp_err, rsp_err_q, cpl_err;
@@ -421,6 +446,32 @@ module nic_core #(
     .cnt_wqe_o(cnt_wqe), .busy_o(fch_busy)
   );
 
+  // Receive rings: the responder takes the entries; it is called only for QPs that must be flushed.
+  nic_wqe_fetch #(.NumQp(NumQp), .Recv(1'b1), .NumTags(NumRqTags)) u_rq_fetch (
+    .clk_i, .rst_ni,
+    .init_valid_i(init_valid), .init_kind_i(init_kind), .init_idx_i(init_idx),
+    .enable_i(enable),
+    .db_valid_i(db_recv_ok & qcfg_fch_ctl.rq_ring), .db_ready_o(rq_db_ready), .db_recv_i(1'b0),
+    .db_recv_ok_o(unused_rq[0]), .db_qpn_i(db_q.index), .db_tail_i(db_q.value),
+    .ctl_idx_o(rq_ctl_q), .ctl_cfg_i(qcfg_rq_ctl), .ctl_state_i(rq_ctl_state),
+    .ctl_head_i(rq_ctl_used), .ctl_emit_i(rq_ctl_used),
+    .rsp_idx_o(rq_rsp_q), .rsp_cfg_i(qcfg_rq_rsp),
+    .chk_idx_o(rq_chk_q), .chk_want_i(rq_chk_state != 2'd2), .chk_emit_i(rq_chk_used),
+    .cons_valid_i(rq_cons_valid), .cons_qpn_i(rq_cons_qpn), .cons_ready_o(rq_cons_ready),
+    .wake_valid_o(rq_wake_valid), .wake_qpn_o(rq_wake_qpn), .wake_ready_i(rq_wake_ready),
+    .slot_idx_i(rsp_q), .slot_gen_o(rq_gen), .slot_cls_o(unused_rq[8:1]), .slot_more_o(rq_more),
+    .wqe_slot_i(rqe_slot), .wqe_o(rqe),
+    .stat_idx_i(stat_idx[QpW-1:0]), .stat_tail_o(unused_rq[24:9]),
+    .rd_valid_o(rq_rd_valid), .rd_tag_o(rq_rd_tag), .rd_addr_o(rq_rd_addr),
+    .rd_ready_i(rq_rd_ready),
+    .rr_valid_i(dma_rsp_valid_i & (dma_rsp_i.tag[7:6] == 2'b10)),
+    .rr_tag_i(dma_rsp_i.tag[RqTagW-1:0]),
+    .rr_err_i(dma_rsp_i.err), .rr_data_i(dma_rsp_i.data),
+    .err_valid_o(rq_err_v), .err_o(rq_err), .err_ready_i(err_ready[2] & ~fch_err_v),
+    .log_valid_o(log_rq_v), .log_o(log_rq), .rlog_valid_o(log_rqrd_v), .rlog_o(log_rqrd),
+    .cnt_wqe_o(unused_rq[25]), .busy_o(rq_busy)
+  );
+
   nic_requester #(
     .Planes(Planes), .NumQp(NumQp), .NumMr(NumMr), .AckEvery(AckEvery)
   ) u_req (
@@ -434,12 +485,14 @@ module nic_core #(
     .rda_emit_o(fch_emit),
     .rdb_idx_i(fch_chk_q), .rdb_want_o(chk_want), .rdb_emit_o(chk_emit),
     .rdc_idx_i(rsp_q), .rdc_state_o(rsp_state),
+    .rde_idx_i(rq_ctl_q), .rde_state_o(rq_ctl_state),
+    .rdf_idx_i(rq_chk_q), .rdf_state_o(rq_chk_state),
     .rdd_idx_i(stat_idx[QpW-1:0]), .rdd_state_o(stat_state), .rdd_next_o(stat_next),
     .rdd_una_o(stat_una), .rdd_head_o(stat_head),
     .wake_valid_i(wake_valid), .wake_qpn_i(wake_qpn), .wake_ready_o(wake_ready),
     .cons_valid_o(cons_valid), .cons_qpn_o(cons_qpn), .cons_ready_i(cons_ready),
-    .err_valid_i({fch_err_v, cpl_err_v, rsp_err_q_v}), .err_rsp_i(rsp_err_q),
-    .err_cpl_i(cpl_err), .err_fch_i(fch_err), .err_ready_o(err_ready),
+    .err_valid_i({fch_err_v | rq_err_v, cpl_err_v, rsp_err_q_v}), .err_rsp_i(rsp_err_q),
+    .err_cpl_i(cpl_err), .err_fch_i(fch_err_v ? fch_err : rq_err), .err_ready_o(err_ready),
     .ack_valid_i(rxh_v & (rxh_isack | (rxh_isrrs & ~rxv_valid_q))), .ack_data_i(rxh_d),
     .ack_ready_o(ack_pop),
     .rxd_valid_i(rxd_v & rxd_rsp), .rxd_data_i(rxd_d), .rxd_ready_o(s_rxd_pop),
@@ -450,6 +503,7 @@ module nic_core #(
     .cqe_valid_o(s_cqe_v), .cqe_o(s_cqe), .cqe_ready_i(s_cqe_room),
     .log_valid_o(log_req_v), .log_o(log_req),
     .cnt_ack_o(cnt_rx_ack), .cnt_ce_o(cnt_rx_ack_ce), .cnt_plane_o(rx_ack_plane),
+    .failed_valid_o(failed_v), .failed_qpn_o(failed_q),
     .busy_o(req_busy), .deadline_o
   );
 
@@ -460,6 +514,11 @@ module nic_core #(
     .init_valid_i(init_valid), .init_kind_i(init_kind), .init_idx_i(init_idx),
     .init_psn_i(obj_qp.rq_psn), .enable_i(enable),
     .db_valid_i(db_recv_ok), .db_qpn_i(db_q.index), .db_total_i(db_q.value),
+    .slot_gen_i(rq_gen), .slot_more_i(rq_more), .rqe_slot_o(rqe_slot), .rqe_i(rqe),
+    .cons_valid_o(rq_cons_valid), .cons_qpn_o(rq_cons_qpn), .cons_ready_i(rq_cons_ready),
+    .rda_idx_i(rq_ctl_q), .rda_used_o(rq_ctl_used), .rdb_idx_i(rq_chk_q), .rdb_used_o(rq_chk_used),
+    .failed_valid_i(failed_v), .failed_qpn_i(failed_q),
+    .wake_valid_i(rq_wake_valid), .wake_qpn_i(rq_wake_qpn), .wake_ready_o(rq_wake_ready),
     .cfg_idx_o(rsp_q), .cfg_i(qcfg_rsp), .state_i(rsp_state), .mr_idx_o(rsp_mr), .mr_i(mr_rsp),
     .rxh_valid_i(rxh_v & ~rxh_isack & ~rxh_isrrs), .rxh_data_i(rxh_d), .rxh_ready_o(req_pop),
     .rxd_valid_i(rxd_v & ~rxd_rsp), .rxd_data_i(rxd_d), .rxd_ready_o(r_rxd_pop),
@@ -562,31 +621,36 @@ module nic_core #(
     `UBL_ASSERT(one_verdict, !(s_rxv_here && r_rxv_here))
   end
 
-  logic dma_valid_q, dma_turn_q, dma_load, dma_sel_rd;
+  logic dma_valid_q, dma_turn_q, dma_load, dma_sel_rd, rd_any, rd_turn_q, rd_sel_rq;
   ubl_pkg::dma_req_t dma_q, rd_req;
 
   always_comb begin
     rd_req      = '0;
     rd_req.kind = ubl_pkg::DmaKindRead;
-    rd_req.tag  = 8'(rd_tag);
-    rd_req.addr = rd_addr;
+    rd_req.tag  = rd_sel_rq ? {2'b10, 6'(rq_rd_tag)} : 8'(rd_tag);
+    rd_req.addr = rd_sel_rq ? rq_rd_addr : rd_addr;
     rd_req.len  = 7'(ubl_pkg::WqeBytes);
   end
-  assign dma_load      = (~dma_valid_q | dma_req_ready_i) & (rd_valid | cpl_req_v);
-  assign dma_sel_rd    = rd_valid & (~cpl_req_v | dma_turn_q);
-  assign rd_ready      = dma_load & dma_sel_rd;
+  assign rd_any        = rd_valid | rq_rd_valid;
+  assign rd_sel_rq     = rq_rd_valid & (~rd_valid | rd_turn_q);
+  assign dma_load      = (~dma_valid_q | dma_req_ready_i) & (rd_any | cpl_req_v);
+  assign dma_sel_rd    = rd_any & (~cpl_req_v | dma_turn_q);
+  assign rd_ready      = dma_load & dma_sel_rd & ~rd_sel_rq;
+  assign rq_rd_ready   = dma_load & dma_sel_rd & rd_sel_rq;
   assign cpl_req_ready = dma_load & ~dma_sel_rd;
   assign dma_issued    = dma_valid_q & dma_req_ready_i & (dma_q.kind == ubl_pkg::DmaKindWrite);
-  assign dma_wr_rsp    = dma_rsp_valid_i & dma_rsp_i.tag[7];
+  assign dma_wr_rsp    = dma_rsp_valid_i & (dma_rsp_i.tag[7:6] == 2'b11);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       dma_valid_q <= 1'b0;
       dma_turn_q  <= 1'b0;
+      rd_turn_q   <= 1'b0;
     end else begin
       if (dma_load) dma_valid_q <= 1'b1;
       else if (dma_req_ready_i) dma_valid_q <= 1'b0;
       if (dma_load) dma_turn_q <= ~dma_sel_rd;
+      if (dma_load && dma_sel_rd) rd_turn_q <= ~rd_sel_rq;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -595,7 +659,7 @@ module nic_core #(
   assign dma_req_valid_o = dma_valid_q;
   assign dma_req_o       = dma_q;
 
-  assign idle_o = ~(csr_busy | fch_busy | req_busy | rsp_busy | cpl_busy | db_valid_q |
+  assign idle_o = ~(csr_busy | fch_busy | rq_busy | req_busy | rsp_busy | cpl_busy | db_valid_q |
                     dma_valid_q | (|txd_valid_o) | (|rxv_valid_q));
 
   `UBL_ASSERT_INIT(widths,

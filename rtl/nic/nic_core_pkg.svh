@@ -22,7 +22,7 @@ package nic_core_pkg;
   localparam logic [1:0] ClsFree = 2'd3;  // none: completes without a packet
 
   // Widths of the records below, in bits (yosys cannot ask for the size of a package's type).
-  localparam int unsigned QcfgBits = 166;
+  localparam int unsigned QcfgBits = 235;
   localparam int unsigned MrBits = 150;
   localparam int unsigned CqcfgBits = 86;
   localparam int unsigned WentBits = 342;
@@ -43,6 +43,9 @@ package nic_core_pkg;
     logic [23:0] remote_qpn;
     logic [63:0] sq_base;
     logic [14:0] window;
+    logic rq_ring;
+    logic [3:0] rq_log2;
+    logic [63:0] rq_base;
   } qcfg_t;
 
   // Memory region.

@@ -65,9 +65,9 @@ module nic_csr #(
   input  ubl_pkg::qp_status_t  stat_i,
 
   /// Error log sources.
-  input  logic [5:0]                         log_valid_i,
+  input  logic [6:0]                         log_valid_i,
   /// Their entries.
-  input  logic [6*nic_core_pkg::LogBits-1:0] log_i,
+  input  logic [7*nic_core_pkg::LogBits-1:0] log_i,
 
   /// A request packet is emitted.
   input  logic        tx_pkt_i,
@@ -105,7 +105,7 @@ module nic_csr #(
 
   localparam int unsigned LogBits = nic_core_pkg::LogBits;
   localparam int unsigned LogDepth = 16;
-  localparam int unsigned NumLogSrc = 6;
+  localparam int unsigned NumLogSrc = 7;
 
   localparam logic [1:0] StClear = 2'd0;
   localparam logic [1:0] StIdle = 2'd1;
@@ -204,6 +204,7 @@ module nic_csr #(
                  ((qp.state <= ubl_pkg::QpStateError) & (qp.plane < 8'(Planes)) &
                   (qp.sq_log2 <= 8'(ubl_pkg::NicMaxRingLog2)) & ({1'b0, qp.scq} < 9'(NumCq)) &
                   ({1'b0, qp.rcq} < 9'(NumCq)) & (qp.sq_base[5:0] == 6'd0) &
+                  (qp.rq_log2 <= 8'(ubl_pkg::NicMaxRingLog2)) & (qp.rq_base[5:0] == 6'd0) &
                   (qp.window != 16'd0) & ~qp.window[15]);
       end
       ubl_pkg::ObjOpWriteCq: begin

@@ -241,7 +241,7 @@ module nic_port_rx #(
   // ---------------------------------------------------------------------------------------------
   // Stage C: is the frame right?
   // ---------------------------------------------------------------------------------------------
-  logic           op_ack, op_red, op_imm, op_rrq, op_rrs, op_known, odd_length, malformed;
+  logic           op_ack, op_red, op_imm, op_rrq, op_rrs, op_snd, op_sni, op_known, odd_length, malformed;
   logic           misrouted, c_request;
   logic [2:0]     off;
   logic [11:0]    icrc_word;                // word of the ICRC, counted from the start
@@ -250,7 +250,7 @@ module nic_port_rx #(
   logic [19:0]    ip_sum;
   logic [1:0]     pad;
   ubl_pkg::rxh_t  c_rxh;
-  logic [31:0]    reth_length, w_redh, w_imm;
+  logic [31:0]    reth_length, w_redh, w_imm, w_ext0, w_ext1, w_ext2, w_ext3;
   logic [7:0]     c_err;
 
   function automatic logic [15:0] swap16(logic [15:0] v);
@@ -263,10 +263,10 @@ module nic_port_rx #(
 
   // Byte n of the shifted frame is head0_q[8n+7:8n].
   always_comb begin
-    {op_ack, op_red, op_imm, op_rrq, op_rrs, op_known, odd_length, malformed} = '0;
+    {op_ack, op_red, op_imm, op_rrq, op_rrs, op_snd, op_sni, op_known, odd_length, malformed} = '0;
     {misrouted, c_request} = '0;
     {off, icrc_word, payload_words, ip_length, ip_sum, pad} = '0;
-    {reth_length, w_redh, w_imm} = '0;
+    {reth_length, w_redh, w_imm, w_ext0, w_ext1, w_ext2, w_ext3} = '0;
     c_err = '0;
     c_rxh = '0;
     if (c_end_q) begin
@@ -277,9 +277,11 @@ module nic_port_rx #(
                   || head0_q[359:352] == ubl_pkg::PktOpReduceImm;
       op_rrq    = head0_q[359:352] == ubl_pkg::PktOpReadRequest;
       op_rrs    = head0_q[359:352] == ubl_pkg::PktOpReadResponse;
-      op_known  = op_ack || op_red || op_imm || op_rrq || op_rrs
+      op_snd    = head0_q[359:352] == ubl_pkg::PktOpSend;
+      op_sni    = head0_q[359:352] == ubl_pkg::PktOpSendImm;
+      op_known  = op_ack || op_red || op_imm || op_rrq || op_rrs || op_snd || op_sni
                   || head0_q[359:352] == ubl_pkg::PktOpWrite;
-      off       = op_rrs ? OffResponse : 3'd2 + {2'd0, op_red} + {2'd0, op_imm};
+      off       = op_rrs ? OffResponse : 3'd2 + {2'd0, op_red} + {2'd0, op_imm} - {2'd0, op_snd};
       // The frame ends 2 bytes (modulo 4) before a flit does, see nic_port.md.
       odd_length    = c_empty_q[1:0] != 2'd2 || c_k_q == 7'd0;
       icrc_word     = {1'b0, c_k_q, 4'd14} - {8'd0, c_empty_q[5:2]};
@@ -290,7 +292,14 @@ module nic_port_rx #(
       ip_sum        = {4'd0, ip_sum[15:0]} + {16'd0, ip_sum[19:16]};
       ip_sum        = {4'd0, ip_sum[15:0]} + {16'd0, ip_sum[19:16]};
       pad           = head0_q[365:364];
-      reth_length   = op_rrs ? {18'd0, payload_words, 2'd0} - {30'd0, pad} : swap32(head1_q[63:32]);
+      // Words behind the BTH.
+      w_ext0        = swap32(head0_q[479:448]);
+      w_ext1        = swap32(head0_q[511:480]);
+      w_ext2        = swap32(head1_q[31:0]);
+      w_ext3        = swap32(head1_q[63:32]);
+      // Responses and SENDs do not name the length of their payload.
+      reth_length   = (op_rrs || op_snd || op_sni) ? {18'd0, payload_words, 2'd0} - {30'd0, pad}
+                                                   : w_ext3;
       w_redh        = swap32(head1_q[95:64]);
       w_imm         = swap32(op_red ? head1_q[127:96] : head1_q[95:64]);
 
@@ -350,12 +359,12 @@ module nic_port_rx #(
       end
       if (op_rrs) c_rxh.len = reth_length[12:0];
       if (!op_ack && !op_rrs) begin
-        c_rxh.raddr     = {swap32(head0_q[479:448]), swap32(head0_q[511:480])};
-        c_rxh.rkey      = swap32(head1_q[31:0]);
+        c_rxh.raddr     = op_sni ? {w_ext1, w_ext2} : {w_ext0, w_ext1};
+        c_rxh.rkey      = op_sni ? w_ext3 : w_ext2;
         c_rxh.len       = reth_length[12:0];
         c_rxh.red_op    = op_red ? w_redh[31:28] : 4'd0;
         c_rxh.red_dtype = op_red ? w_redh[27:24] : 4'd0;
-        c_rxh.imm       = op_imm ? w_imm : 32'd0;
+        c_rxh.imm       = op_imm ? w_imm : (op_sni ? w_ext0 : 32'd0);
       end
     end
   end
@@ -570,7 +579,7 @@ module nic_port_rx #(
   logic [15:0]            e_qpn_q;
   logic [23:0]            e_psn_q;
   logic [31:0]            e_first_q;              // word 15 of the first word of the frame
-  logic [447:0]           e_prev_q;               // words 2..15 of the word fetched before
+  logic [479:0]           e_prev_q;               // words 1..15 of the word fetched before
   logic [1:0][BufW-1:0]   buf_read_q;
   logic [BufW-1:0]        e_index;
   logic [511:0]           e_word, e_beat, e_sum;
@@ -623,10 +632,11 @@ module nic_port_rx #(
     if (e_step) begin
       e_word = buf_mem[{e_ch_q, e_index}];
       case (e_off_q)
-        3'd2:    e_beat = {e_word[63:0], e_prev_q};
-        3'd3:    e_beat = {e_word[95:0], e_prev_q[447:32]};
-        3'd4:    e_beat = {e_word[127:0], e_prev_q[447:64]};
-        default: e_beat = {e_word[479:0], e_prev_q[447:416]};
+        3'd1:    e_beat = {e_word[31:0], e_prev_q};
+        3'd2:    e_beat = {e_word[63:0], e_prev_q[479:32]};
+        3'd3:    e_beat = {e_word[95:0], e_prev_q[479:64]};
+        3'd4:    e_beat = {e_word[127:0], e_prev_q[479:96]};
+        default: e_beat = {e_word[479:0], e_prev_q[479:448]};
       endcase
     end
   end
@@ -691,7 +701,7 @@ module nic_port_rx #(
         if (e_emit) e_err_q <= e_bad;
       end
       if (e_step) begin
-        e_prev_q <= (e_early && e_j_q == 7'd0) ? {e_first_q, 416'd0} : e_word[511:64];
+        e_prev_q <= (e_early && e_j_q == 7'd0) ? {e_first_q, 448'd0} : e_word[511:32];
         if (e_last) buf_read_q[e_ch_q] <= buf_read_q[e_ch_q]
                                                 + BufW'(e_flits_q) - BufW'(1);
       end
@@ -812,7 +822,7 @@ module nic_port_rx #(
   // Checks
   // ---------------------------------------------------------------------------------------------
   logic unused_bits;
-  assign unused_bits = ^{rrd_i.last, issue_verdict[119], issue_verdict[116:77], rxv_i.red_op, rxv_i.red_dtype, e_word[63:0], w_redh[23:0],
+  assign unused_bits = ^{rrd_i.last, issue_verdict[119], issue_verdict[116:77], rxv_i.red_op, rxv_i.red_dtype, e_word[31:0], w_redh[23:0],
                          reth_length, ip_sum[19:16], head0_q[15:0]};
 
   `UBL_ASSERT_INIT(HeaderQueueHoldsAllCredits, RxhDepth >= VcDepth)

@@ -93,7 +93,7 @@ module nic_port_tx #(
   logic [23:0]                    plan_mem  [NumVc*DescDepth];  // off icrc_word beats
   logic [ubl_pkg::TxdBits-1-64:0] frame_mem [NumVc*DescDepth];  // txd without laddr
 
-  logic        in_ack, in_red, in_imm, in_rrq, in_rrs;
+  logic        in_ack, in_red, in_imm, in_rrq, in_rrs, in_snd;
   logic [2:0]  in_off;
   logic [10:0] in_icrc;
   logic [6:0]  in_beats;
@@ -102,10 +102,13 @@ module nic_port_tx #(
   always_comb begin
     in_ack   = txd_i.opcode == ubl_pkg::PktOpAck;
     in_red   = txd_i.opcode == ubl_pkg::PktOpReduce || txd_i.opcode == ubl_pkg::PktOpReduceImm;
-    in_imm   = txd_i.opcode == ubl_pkg::PktOpWriteImm || txd_i.opcode == ubl_pkg::PktOpReduceImm;
+    in_imm   = txd_i.opcode == ubl_pkg::PktOpWriteImm || txd_i.opcode == ubl_pkg::PktOpReduceImm
+               || txd_i.opcode == ubl_pkg::PktOpSendImm;
+    in_snd   = txd_i.opcode == ubl_pkg::PktOpSend || txd_i.opcode == ubl_pkg::PktOpSendImm;
     in_rrq   = txd_i.opcode == ubl_pkg::PktOpReadRequest;
     in_rrs   = txd_i.opcode == ubl_pkg::PktOpReadResponse;
-    in_off   = in_rrs ? OffResponse : 3'd2 + {2'd0, in_red} + {2'd0, in_imm};
+    // SENDH is one word shorter than RETH.
+    in_off   = in_rrs ? OffResponse : 3'd2 + {2'd0, in_red} + {2'd0, in_imm} - {2'd0, in_snd};
     in_words = in_rrq ? 13'd0 : (txd_i.len + 13'd3) >> 2;
     in_icrc  = in_ack ? 11'd15
                       : (in_rrs ? 11'd15 : 11'd16 + {8'd0, in_off}) + in_words[10:0];
@@ -359,7 +362,7 @@ module nic_port_tx #(
   logic         s1_valid_q;
   logic [511:0] beat, word;
   logic [479:0] carry_q, carry_d;
-  logic         is_ack, is_rrq, is_rrs, has_red, has_imm;
+  logic         is_ack, is_rrq, is_rrs, is_snd, is_sni, has_red, has_imm;
   logic [10:0]  icrc_dist;       // words from the start of this word to the ICRC
   logic         icrc_behind;     // there is none
 
@@ -371,6 +374,8 @@ module nic_port_tx #(
   assign is_ack    = f_opcode == ubl_pkg::PktOpAck;
   assign is_rrq    = f_opcode == ubl_pkg::PktOpReadRequest;
   assign is_rrs    = f_opcode == ubl_pkg::PktOpReadResponse;
+  assign is_snd    = f_opcode == ubl_pkg::PktOpSend;
+  assign is_sni    = f_opcode == ubl_pkg::PktOpSendImm;
   assign has_red   = f_opcode == ubl_pkg::PktOpReduce || f_opcode == ubl_pkg::PktOpReduceImm;
   assign has_imm   = f_opcode == ubl_pkg::PktOpWriteImm || f_opcode == ubl_pkg::PktOpReduceImm;
   assign icrc_dist   = cur_icrc_q - {cur_k_q, 4'd0};
@@ -386,6 +391,7 @@ module nic_port_tx #(
 
   logic [511:0] header;
   logic [127:0] header_tail;
+  logic [63:0]  header_ext;     // first two words behind the BTH
   logic [15:0]  ip_length, ip_tos, ip_sum;
   logic [19:0]  sum;
   logic [1:0]   pad;
@@ -394,6 +400,7 @@ module nic_port_tx #(
   always_comb begin
     header      = '0;
     header_tail = '0;
+    header_ext  = '0;
     ip_length   = '0;
     ip_tos      = '0;
     ip_sum      = '0;
@@ -409,9 +416,11 @@ module nic_port_tx #(
       sum    = {4'd0, sum[15:0]} + {16'd0, sum[19:16]};
       ip_sum = ~(sum[15:0] + {15'd0, sum[16]});
       pad    = (is_ack || is_rrq) ? 2'd0 : (2'd0 - f_len[1:0]);
+      if (is_ack || is_rrs) header_ext = {32'd0, swap32({f_syndrome, f_msn})};
+      else if (is_sni)      header_ext = {swap32(f_raddr[63:32]), swap32(f_imm)};
+      else                  header_ext = {swap32(f_raddr[31:0]), swap32(f_raddr[63:32])};
       header = {
-          (is_ack || is_rrs) ? {32'd0, swap32({f_syndrome, f_msn})}
-                 : {swap32(f_raddr[31:0]), swap32(f_raddr[63:32])},      // 56
+          header_ext,                                                    // 56
           swap32({f_ack_req, 7'd0, f_psn}),                              // 52
           swap32({1'b0, f_becn, 6'd0, f_dst_qpn}),                       // 48
           swap16(ubl_pkg::LinkPkeyDefault),                              // 46
@@ -429,10 +438,16 @@ module nic_port_tx #(
           swap16(node_i), 5'd0, plane_i, 8'd0, swap16(ubl_pkg::LinkMacPrefix),      // 8
           swap16(f_dst_node), 5'd0, plane_i, 8'd0, swap16(ubl_pkg::LinkMacPrefix),  // 2
           16'd0};
-      header_tail = {
-          swap32(f_imm),
-          has_red ? {24'd0, f_red_op, f_red_dtype} : (has_imm ? swap32(f_imm) : 32'd0),
-          is_ack ? 64'd0 : {swap32({19'd0, f_len}), swap32(f_rkey)}};
+      if (is_snd) begin
+        header_tail = {96'd0, swap32(f_rkey)};
+      end else if (is_sni) begin
+        header_tail = {64'd0, swap32(f_rkey), swap32(f_raddr[31:0])};
+      end else begin
+        header_tail = {
+            swap32(f_imm),
+            has_red ? {24'd0, f_red_op, f_red_dtype} : (has_imm ? swap32(f_imm) : 32'd0),
+            is_ack ? 64'd0 : {swap32({19'd0, f_len}), swap32(f_rkey)}};
+      end
     end
   end
 
@@ -451,6 +466,10 @@ module nic_port_tx #(
         end
       end else if (need_beat) begin
         case (cur_off_q)
+          3'd1: begin
+            word    = {beat[479:0], carry_q[31:0]};
+            carry_d = {448'd0, beat[511:480]};
+          end
           3'd2: begin
             word    = {beat[447:0], carry_q[63:0]};
             carry_d = {416'd0, beat[511:448]};
@@ -470,6 +489,7 @@ module nic_port_tx #(
         endcase
       end else begin
         case (cur_off_q)
+          3'd1:    word = {480'd0, carry_q[31:0]};
           3'd2:    word = {448'd0, carry_q[63:0]};
           3'd3:    word = {416'd0, carry_q[95:0]};
           3'd4:    word = {384'd0, carry_q[127:0]};

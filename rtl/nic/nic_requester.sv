@@ -86,6 +86,14 @@ module nic_requester #(
   input  logic [QpW-1:0] rdc_idx_i,
   /// Its state.
   output logic [1:0]     rdc_state_o,
+  /// QP the fetch of receive rings works on.
+  input  logic [QpW-1:0] rde_idx_i,
+  /// Its state.
+  output logic [1:0]     rde_state_o,
+  /// QP of its wake check.
+  input  logic [QpW-1:0] rdf_idx_i,
+  /// Its state.
+  output logic [1:0]     rdf_state_o,
   /// QP read by read_qp.
   input  logic [QpW-1:0] rdd_idx_i,
   /// Its state.
@@ -178,6 +186,10 @@ module nic_requester #(
   output logic               cnt_ce_o,
   /// Plane of the acknowledgement.
   output logic [2:0]         cnt_plane_o,
+  /// A QP moves to error: its state says so from the next cycle on.
+  output logic               failed_valid_o,
+  /// Which.
+  output logic [QpW-1:0]     failed_qpn_o,
   /// Something would happen without new input.
   output logic               busy_o,
   /// Next time the block must be evaluated; all ones: never.
@@ -220,6 +232,7 @@ module nic_requester #(
     logic [7:0]        err_st;
     logic              want_v;   // a visit is planned ...
     logic [RunW-1:0]   want;     // ... through this run queue
+    logic [23:0]       rcvs;     // receives that earlier messages consume at the peer
     logic [NumRun-1:0] in_run;
     logic              in_cpl;
     logic              in_tmo;
@@ -237,7 +250,7 @@ module nic_requester #(
   } msg_t;
 
   localparam int unsigned MsgBits = 137;
-  localparam int unsigned CtxBits = 196 + ReadW + RunW + NumRun;
+  localparam int unsigned CtxBits = 220 + ReadW + RunW + NumRun;
 
   // Memories are plain vectors: yosys drops the dimension of an array of a local struct type.
   logic [CtxBits-1:0] ctx_mem [NumQp];
@@ -411,7 +424,7 @@ module nic_requester #(
   logic [MsgW-1:0] msg_slot, head_slot;
   logic [23:0] out_pkts, ack_k, nak_k, n_psn_cnt, d_last, d_err, d_new;
   logic [7:0] wqe_status;
-  logic is_red, is_read, lkey_ok, last_pkt, wnd_open, head_done, head_err, fail_at;
+  logic is_red, is_read, is_send, lkey_ok, last_pkt, wnd_open, head_done, head_err, fail_at;
   logic is_rsp, rsp_take, rxv_valid, rd_note;
   logic [23:0] fail_psn;
   logic [7:0] fail_st;
@@ -436,6 +449,7 @@ module nic_requester #(
   // Checks of a work request before its first packet.
   assign l_end   = {1'b0, wqe_i.laddr} + {33'd0, wqe_i.length};
   assign mr_end  = {1'b0, mr_i.base} + {1'b0, mr_i.length};
+  assign is_send = (wqe_i.opcode == ubl_pkg::WqeOpSend) | (wqe_i.opcode == ubl_pkg::WqeOpSendImm);
   assign is_read = wqe_i.opcode == ubl_pkg::WqeOpRead;
   assign lkey_ok = mr_i.valid & (is_read ? mr_i.local_write : mr_i.local_read) & (mr_i.key == wqe_i.lkey[7:0]) &
                    (mr_i.pd == cfg_i.pd) & ((wqe_i.lkey >> (8 + MrW)) == 32'd0) &
@@ -736,6 +750,14 @@ module nic_requester #(
                 tx_d.opcode = ubl_pkg::PktOpReduceImm;
                 tx_d.imm    = wqe_i.imm;
               end
+            end else if (is_send) begin
+              tx_d.opcode = ubl_pkg::PktOpSend;
+              tx_d.raddr  = {8'd0, w.rcvs, w.off};
+              tx_d.rkey   = wqe_i.length;
+              if (last_pkt && wqe_i.opcode == ubl_pkg::WqeOpSendImm) begin
+                tx_d.opcode = ubl_pkg::PktOpSendImm;
+                tx_d.imm    = wqe_i.imm;
+              end
             end else begin
               tx_d.opcode = ubl_pkg::PktOpWrite;
               if (last_pkt && wqe_i.opcode == ubl_pkg::WqeOpWriteImm) begin
@@ -751,6 +773,10 @@ module nic_requester #(
               new_msg.last = w.next + n_psn_cnt - 24'd1;
             end
             if (last_pkt) begin
+              if (is_send || wqe_i.opcode == ubl_pkg::WqeOpWriteImm ||
+                  wqe_i.opcode == ubl_pkg::WqeOpReduceImm) begin
+                n.rcvs = w.rcvs + 24'd1;
+              end
               n.mid      = 1'b0;
               n.off      = '0;
               n.emit     = w.emit + 16'd1;
@@ -844,6 +870,8 @@ module nic_requester #(
   assign cnt_ack_o    = cnt_ack;
   assign cnt_ce_o     = cnt_ack & ack.ce;
   assign cnt_plane_o  = ack_plane;
+  assign failed_valid_o = (ev != EvNone) & (n.state == StError) & (w.state != StError);
+  assign failed_qpn_o   = q;
 
   assign cqe_valid_o = cqe_valid & (head_msg.signalled | (cqe_status != ubl_pkg::CqeStatusOk));
   always_comb begin
@@ -925,6 +953,8 @@ module nic_requester #(
   assign rdb_want_o  = rb.want_v;
   assign rdb_emit_o  = rb.emit;
   assign rdc_state_o = rc.state;
+  assign rde_state_o = ctx_mem[rde_idx_i][CtxBits-1-:2];  // the first field
+  assign rdf_state_o = ctx_mem[rdf_idx_i][CtxBits-1-:2];
   assign rdd_state_o = rd.state;
   assign rdd_next_o  = rd.next;
   assign rdd_una_o   = rd.una;

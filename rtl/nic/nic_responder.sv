@@ -3,8 +3,8 @@
 //
 // Receive side of nic_core: judges incoming request packets, follows their placement in memory,
 // acknowledges. It owns the receive context of every QP, separate from the send context, and
-// handles one event per cycle: a header, a placement, an acknowledgement to send, or the outcome of
-// a receive completion. A header that must wait (verdict register full, eight packets in flight,
+// handles one event per cycle: a header, a placement, an acknowledgement to send, the outcome of a
+// receive completion, or a receive to flush. A header that must wait (verdict register full, eight packets in flight,
 // address hazard) blocks only its own plane. A READ request never blocks: it is kept in the QP's table
 // until everything before it is placed and a descriptor of VC bulk is free; then its response is
 // handed to nic_port. So headers are always drained, whatever the link to the peer does.
@@ -51,6 +51,39 @@ module nic_responder #(
   input  logic [15:0] db_qpn_i,
   /// Total of posted receives.
   input  logic [15:0] db_total_i,
+
+  /// Generation bits of the prefetch slots of QP cfg_idx_o: entries of its receive ring.
+  input  logic [3:0]          slot_gen_i,
+  /// QP cfg_idx_o has posted receives not yet requested.
+  input  logic                slot_more_i,
+  /// Prefetch slot wanted.
+  output logic [1:0]          rqe_slot_o,
+  /// Its entry.
+  input  nic_core_pkg::went_t rqe_i,
+  /// A receive ring entry was taken and more can be fetched.
+  output logic                cons_valid_o,
+  /// QPN.
+  output logic [QpW-1:0]      cons_qpn_o,
+  /// There is room (registers only).
+  input  logic                cons_ready_i,
+  /// QP the fetch of receive rings works on.
+  input  logic [QpW-1:0]      rda_idx_i,
+  /// Its consumed receives.
+  output logic [15:0]         rda_used_o,
+  /// QP of its wake check.
+  input  logic [QpW-1:0]      rdb_idx_i,
+  /// Its consumed receives.
+  output logic [15:0]         rdb_used_o,
+  /// A QP moved to error.
+  input  logic                failed_valid_i,
+  /// Which.
+  input  logic [QpW-1:0]      failed_qpn_i,
+  /// A receive ring entry of a QP in error has arrived.
+  input  logic                wake_valid_i,
+  /// QPN.
+  input  logic [QpW-1:0]      wake_qpn_i,
+  /// Taken.
+  output logic                wake_ready_o,
 
   /// QP whose configuration and state the event reads.
   output logic [QpW-1:0]      cfg_idx_o,
@@ -154,14 +187,15 @@ module nic_responder #(
   localparam int unsigned ReadW = $clog2(MaxReads);
   localparam int unsigned ReadBits = 77;
 
-  // Receive context. in_ack, in_rd, inflight, iplane and cqe_wait describe real objects on their way and
+  // Receive context. in_ack, in_rd, in_fl, inflight, iplane and cqe_wait describe real objects on their way and
   // survive write_qp.
   typedef struct packed {
     logic              err;       // failed on the receive side; the requester is being told
     logic [23:0]       expect_psn;
     logic [23:0]       done;      // everything before it is placed
     logic [23:0]       msn;
-    logic [15:0]       used;      // receives consumed
+    logic [23:0]       used;      // receives consumed
+    logic [31:0]       roff;      // bytes of the SEND that is arriving
     logic [47:0]       ccnt;      // receive completions produced
     logic [7:0]        unack;     // placed packets since the last acknowledgement
     logic              gap;       // a NAK for expect_psn was decided; silence until it arrives
@@ -177,6 +211,7 @@ module nic_responder #(
     logic [NoteW-1:0]  cqe_wait;  // receive completions not yet written
     logic [ReadW:0]    reads;     // READ requests not yet answered: the PSNs before expect_psn
     logic [Planes-1:0] in_rd;
+    logic              in_fl;     // in the flush queue
   } rctx_t;
 
   typedef struct packed {
@@ -185,15 +220,17 @@ module nic_responder #(
     logic [23:0]    psn;
     logic           ack_req;
     logic           ce;
-    logic           imm_v;
-    logic           red;
-    logic [12:0]    len;
+    logic           cons;   // consumes a receive
+    logic           ring;   // which is an entry of a ring
+    logic [7:0]     op;     // pkt_op
+    logic [31:0]    len;    // byte_len of the completion
     logic [31:0]    imm;
+    logic [63:0]    wr_id;  // of the entry
   } inf_t;
 
-  localparam int unsigned InfBits = QpW + 89;
+  localparam int unsigned InfBits = QpW + 180;
 
-  localparam int unsigned CtxBits = 197 + ReadW + 2 * Planes;
+  localparam int unsigned CtxBits = 238 + ReadW + 2 * Planes;
 
   // Memories are plain vectors: yosys drops the dimension of an array of a local struct type.
   logic [CtxBits-1:0] ctx_mem [NumQp];
@@ -203,6 +240,8 @@ module nic_responder #(
   logic [63:0] inf_last_mem [NumInf];
   logic [QpW-1:0] ack_mem [2**(3+QpW)];
   logic [QpW-1:0] rdq_mem [2**(3+QpW)];
+  logic [QpW-1:0] flq_mem [NumQp];   // QPs in error with a receive to flush
+  logic [15:0] used_mem [NumQp];     // copy of used for nic_wqe_fetch
   logic [ReadBits-1:0] rd_mem [NumQp*MaxReads];  // by PSN: address and length of a READ request
 
   logic [InfW:0] inf_wr_q [Planes];
@@ -214,26 +253,32 @@ module nic_responder #(
   logic [QpW:0] rdq_wr_q [Planes];
   logic [QpW:0] rdq_rd_q [Planes];
   logic [Planes-1:0] ack_ne_q, ack_mask_q, rxh_mask_q, rxd_mask_q, rdq_ne_q, rdq_mask_q, txc_mask_q;
+  logic [QpW:0] flq_wr_q, flq_rd_q;
   logic rd_turn_q;  // READ responses go before acknowledgements
   logic [1:0] grp_q;
 
   // ---------------------------------------------------------------------------------------------
   // Choice of the event
-  localparam logic [2:0] EvNone = 3'd0;
-  localparam logic [2:0] EvClear = 3'd1;
-  localparam logic [2:0] EvInit = 3'd2;
-  localparam logic [2:0] EvNote = 3'd3;
-  localparam logic [2:0] EvRxd = 3'd4;
-  localparam logic [2:0] EvRxh = 3'd5;
-  localparam logic [2:0] EvAck = 3'd6;
-  localparam logic [2:0] EvTxc = 3'd7;
+  localparam logic [3:0] EvNone = 4'd0;
+  localparam logic [3:0] EvClear = 4'd1;
+  localparam logic [3:0] EvInit = 4'd2;
+  localparam logic [3:0] EvNote = 4'd3;
+  localparam logic [3:0] EvRxd = 4'd4;
+  localparam logic [3:0] EvRxh = 4'd5;
+  localparam logic [3:0] EvAck = 4'd6;
+  localparam logic [3:0] EvTxc = 4'd7;
+  localparam logic [3:0] EvWake = 4'd8;   // may have a receive to flush
+  localparam logic [3:0] EvFlush = 4'd9;
 
   logic [Planes-1:0] rxh_src, rxh_hot, rxd_src, rxd_hot, ack_elig, ack_src, ack_hot;
   logic [Planes-1:0] rdq_elig, rdq_src, rdq_hot, txc_src, txc_hot;
   logic [2:0] rxh_plane, rxd_plane, ack_plane, rdq_plane, txc_plane;
   logic g_rxd, g_rxh, g_ack, sel_rd;
   logic [1:0] grp;
-  logic [2:0] ev;
+  logic [3:0] ev;
+  logic g_fl, failed_v, unused_failed_ready;
+  logic [QpW-1:0] failed_q;
+  logic [2:0] unused_failed_level;
   logic [QpW-1:0] q, ack_q, rdq_q;
   ubl_pkg::rxh_t h;
   ubl_pkg::rxd_t d;
@@ -294,6 +339,16 @@ module nic_responder #(
   assign rdq_rd_next = rdq_rd + 1'b1;
   assign rdq_q       = rdq_mem[{rdq_plane, rdq_rd[QpW-1:0]}];
 
+  // QPs that moved to error are looked at before anything else, so four places are enough for them.
+  ubl_fifo #(.Width(QpW), .Depth(4)) u_failed (
+    .clk_i, .rst_ni,
+    .in_valid_i(failed_valid_i), .in_data_i(failed_qpn_i), .in_ready_o(unused_failed_ready),
+    .out_valid_o(failed_v), .out_data_o(failed_q), .out_ready_i(ev == EvWake),
+    .count_o(unused_failed_level)
+  );
+  assign wake_ready_o = (ev == EvWake) & ~failed_v;
+
+  assign g_fl  = (flq_wr_q != flq_rd_q) & cqe_ready_i & cons_ready_i;
   assign g_rxd = (|rxd_valid_i) & cqe_ready_i & err_ready_i;
   assign g_rxh = (|rxh_valid_i) & err_ready_i;
   assign g_ack  = (|ack_elig) | (|rdq_elig);
@@ -323,10 +378,14 @@ module nic_responder #(
       if ({1'b0, init_idx_i} >= 17'(NumQp)) ev = EvNone;
       else if (init_kind_i == nic_core_pkg::InitClear) ev = EvClear;
       else if (init_kind_i == nic_core_pkg::InitQp) ev = EvInit;
+    end else if (failed_v || wake_valid_i) begin
+      ev = EvWake;
     end else if (note_valid_i) begin
       ev = EvNote;
     end else if ((|txc_valid_i) && err_ready_i) begin
       ev = EvTxc;
+    end else if (g_fl) begin
+      ev = EvFlush;
     end else begin
       unique case (grp)
         2'd0: ev = EvRxd;
@@ -341,12 +400,14 @@ module nic_responder #(
       EvRxh: q = h.dst_qpn[QpW-1:0];
       EvAck: q = sel_rd ? rdq_q : ack_q;
       EvTxc: q = t.qpn[QpW-1:0];
+      EvWake: q = failed_v ? failed_q : wake_qpn_i;
+      EvFlush: q = flq_mem[flq_rd_q[QpW-1:0]];
       default: q = init_idx_i[QpW-1:0];
     endcase
   end
 
   assign cfg_idx_o    = q;
-  assign mr_idx_o     = h.rkey[8 +: MrW];
+  assign mr_idx_o     = is_send ? rqe_i.lkey[8 +: MrW] : h.rkey[8 +: MrW];
   assign note_ready_o = ev == EvNote;
   assign rxd_ready_o  = (ev == EvRxd) ? rxd_hot : '0;
   assign tx_plan_o    = ev == EvAck;
@@ -356,6 +417,11 @@ module nic_responder #(
   // ---------------------------------------------------------------------------------------------
   // The event
   rctx_t w, n;
+  logic is_send, consumes, last_send, need_rqe, rqe_here, rqe_wrong, send_bad, fl_push, want_fl;
+  logic [63:0] tgt;         // where the payload goes
+  logic [31:0] key;
+  logic [32:0] send_end;
+  logic [7:0] rqe_status, fail_syn, cqe_status;
   logic is_red, is_imm, is_read, rd_note, rpush, want_rd, qp_ok, req_bad, rkey_ok, hazard, blocked, accept, take, want_ack;
   logic [23:0] dpsn, d_nak_rxd, d_nak_note, d_nak_txc, rd_psn, rd_age;
   logic [63:0] rd_addr;
@@ -376,16 +442,33 @@ module nic_responder #(
   assign is_read = h.opcode == ubl_pkg::PktOpReadRequest;
   assign rd_psn  = w.expect_psn - 24'(w.reads);  // of the oldest READ without an answer
   assign {rd_addr, rd_len} = rd_mem[{q, rd_psn[ReadW-1:0]}];
-  assign h_end   = {1'b0, h.raddr} + {52'd0, h.len};
-  assign h_last  = h.raddr + {51'd0, h.len} - 64'd1;
+  assign is_send = (h.opcode == ubl_pkg::PktOpSend) | (h.opcode == ubl_pkg::PktOpSendImm);
+  // SENDH: h.raddr = {number, offset}, h.rkey = length of the message.
+  assign send_end  = {1'b0, h.raddr[31:0]} + {20'd0, h.len};
+  assign last_send = send_end == {1'b0, h.rkey};
+  assign send_bad  = is_send ? (~cfg_i.rq_ring | (h.raddr[63:32] != {8'd0, w.used}) |
+                                (h.raddr[31:0] != w.roff) | (send_end > {1'b0, h.rkey}) |
+                                (~last_send & ((h.len == 13'd0) |
+                                               (h.opcode == ubl_pkg::PktOpSendImm))))
+                             : (w.roff != 32'd0);
+  assign consumes  = is_imm | (is_send & last_send);
+  assign need_rqe  = is_send | (is_imm & cfg_i.rq_ring);
+  assign rqe_slot_o = w.used[1:0];
+  assign rqe_here  = slot_gen_i[w.used[1:0]] == ~w.used[2];
+
+  assign tgt     = is_send ? rqe_i.laddr + {32'd0, h.raddr[31:0]} : h.raddr;
+  assign key     = is_send ? rqe_i.lkey : h.rkey;
+  assign h_end   = {1'b0, tgt} + {52'd0, h.len};
+  assign h_last  = tgt + {51'd0, h.len} - 64'd1;
   assign mr_end  = {1'b0, mr_i.base} + {1'b0, mr_i.length};
   assign rkey_ok = mr_i.valid &
-                   (is_red ? mr_i.remote_reduce : (is_read ? mr_i.remote_read : mr_i.remote_write)) &
-                   (mr_i.key == h.rkey[7:0]) & (mr_i.pd == cfg_i.pd) &
-                   ((h.rkey >> (8 + MrW)) == 32'd0) &
-                   (h.raddr >= mr_i.base) & (h_end <= mr_end);
+                   (is_red ? mr_i.remote_reduce : (is_read ? mr_i.remote_read :
+                    (is_send ? mr_i.local_write : mr_i.remote_write))) &
+                   (mr_i.key == key[7:0]) & (mr_i.pd == cfg_i.pd) &
+                   ((key >> (8 + MrW)) == 32'd0) &
+                   (tgt >= mr_i.base) & (h_end <= mr_end);
   assign req_bad = (h.len > 13'(ubl_pkg::LinkMtu)) |
-                   ~(is_red | is_read | (h.opcode == ubl_pkg::PktOpWrite) |
+                   send_bad | ~(is_red | is_read | is_send | (h.opcode == ubl_pkg::PktOpWrite) |
                      (h.opcode == ubl_pkg::PktOpWriteImm)) |
                    // A requester keeps no more READs in flight, and nothing else behind them.
                    (is_read ? w.reads == (ReadW+1)'(MaxReads) : w.reads != '0) |
@@ -397,7 +480,7 @@ module nic_responder #(
     hazard = 1'b0;
     if (ev == EvRxh && h.len != 13'd0 && (is_red || (inf_live_q & inf_red_q) != '0)) begin
       for (int unsigned i = 0; i < NumInf; i++) begin
-        if (inf_live_q[i] && (is_red || inf_red_q[i]) && h.raddr <= inf_last_mem[i] &&
+        if (inf_live_q[i] && (is_red || inf_red_q[i]) && tgt <= inf_last_mem[i] &&
             inf_addr_mem[i] <= h_last) begin
           hazard = 1'b1;
         end
@@ -405,8 +488,26 @@ module nic_responder #(
     end
   end
 
+  // Why the receive cannot take this packet, and what the peer is told.
+  always_comb begin
+    rqe_status = ubl_pkg::CqeStatusOk;
+    fail_syn   = ubl_pkg::SyndromeNakOper;
+    if (rqe_i.err) begin
+      rqe_status = ubl_pkg::CqeStatusLocalMemory;
+    end else if (rqe_i.bad) begin
+      rqe_status = ubl_pkg::CqeStatusBadOpcode;
+    end else if (is_send && h.rkey > rqe_i.length) begin
+      rqe_status = ubl_pkg::CqeStatusLocalLength;
+      fail_syn   = ubl_pkg::SyndromeNakInvalid;
+    end else if (is_send && h.len != 13'd0 && !rkey_ok) begin
+      rqe_status = ubl_pkg::CqeStatusLocalProtection;
+    end
+    rqe_wrong = need_rqe & (rqe_status != ubl_pkg::CqeStatusOk);
+  end
+
   always_comb begin
     n           = w;
+    cqe_status  = ubl_pkg::CqeStatusOk;
     cqe_valid   = 1'b0;
     err_valid   = 1'b0;
     log_valid   = 1'b0;
@@ -436,7 +537,7 @@ module nic_responder #(
     rxv_d.action    = ubl_pkg::RxActionDrop;
     rxv_d.qpn       = 16'(q);
     rxv_d.psn       = h.psn;
-    rxv_d.addr      = h.raddr;
+    rxv_d.addr      = tgt;
     rxv_d.len       = h.len;
     rxv_d.red_op    = h.red_op;
     rxv_d.red_dtype = h.red_dtype;
@@ -453,6 +554,7 @@ module nic_responder #(
         n.iplane     = w.iplane;
         n.cqe_wait   = w.cqe_wait;
         n.in_rd      = w.in_rd;
+        n.in_fl      = w.in_fl;
       end
 
       EvNote: begin
@@ -495,11 +597,12 @@ module nic_responder #(
               n.ack_p = 1'b1;
               n.unack = 8'd0;
             end
-            if (e.imm_v) begin
-              cqe_valid  = 1'b1;
-              n.ccnt     = w.ccnt + 48'd1;
-              n.cqe_wait = w.cqe_wait + 1'b1;
-            end
+            cqe_valid = e.cons;
+          end
+          // An entry of a ring completes whatever became of it.
+          if (!placed && e.cons && e.ring) begin
+            cqe_valid  = 1'b1;
+            cqe_status = ubl_pkg::CqeStatusFlushed;
           end
         end
       end
@@ -553,7 +656,7 @@ module nic_responder #(
             log_valid   = 1'b1;
             log_d.cause = ubl_pkg::ErrCauseSequence;
           end
-        end else if (req_bad || (h.len != 13'd0 && !rkey_ok)) begin
+        end else if (req_bad || (!is_send && h.len != 13'd0 && !rkey_ok)) begin
           take        = 1'b1;
           rxv_valid   = 1'b1;
           log_valid   = 1'b1;
@@ -565,7 +668,7 @@ module nic_responder #(
           n.nak_v     = 1'b1;
           n.nak_syn   = req_bad ? ubl_pkg::SyndromeNakInvalid : ubl_pkg::SyndromeNakAccess;
           n.nak_psn   = w.expect_psn;
-        end else if (is_imm && posted == w.used) begin
+        end else if ((is_imm || is_send) && posted == w.used[15:0]) begin
           take        = 1'b1;
           rxv_valid   = 1'b1;
           log_valid   = 1'b1;
@@ -575,7 +678,30 @@ module nic_responder #(
           n.nak_v     = 1'b1;
           n.nak_syn   = ubl_pkg::SyndromeRnr;
           n.nak_psn   = w.expect_psn;
-        end else if (!is_read && (hazard || (inf_wr_q[rxh_pl] - inf_rd_q[rxh_pl]) == (InfW+1)'(InfDepth) ||
+        end else if (need_rqe && !rqe_here) begin
+          blocked = 1'b1;
+        end else if (rqe_wrong) begin
+          // Its completion must not overtake those of packets in flight.
+          if (w.inflight != '0 || !cqe_ready_i || !cons_ready_i) begin
+            blocked = 1'b1;
+          end else begin
+            take        = 1'b1;
+            rxv_valid   = 1'b1;
+            log_valid   = ~rqe_i.err;  // a refused ring read was logged when it came back
+            log_d.cause = ubl_pkg::ErrCauseLocal;
+            err_valid   = 1'b1;
+            cqe_valid   = 1'b1;
+            cqe_status  = rqe_status;
+            n.err       = 1'b1;
+            n.gap       = 1'b1;
+            n.used      = w.used + 24'd1;
+            n.roff      = 32'd0;
+            n.aplane    = rxh_plane;
+            n.nak_v     = 1'b1;
+            n.nak_syn   = fail_syn;
+            n.nak_psn   = w.expect_psn;
+          end
+        end else if (!is_read && (hazard || (consumes && !cons_ready_i) || (inf_wr_q[rxh_pl] - inf_rd_q[rxh_pl]) == (InfW+1)'(InfDepth) ||
                      (w.inflight != '0 && w.iplane != rxh_plane))) begin
           // Placements of one QP are reported in order only within a plane, so a QP that changes
           // its plane waits for the old one to run empty.
@@ -600,7 +726,18 @@ module nic_responder #(
           n.aplane     = rxh_plane;
           n.iplane     = rxh_plane;
           n.inflight   = w.inflight + 1'b1;
-          if (is_imm) n.used = w.used + 16'd1;
+          n.roff       = (is_send && !last_send) ? send_end[31:0] : 32'd0;
+          if (consumes) n.used = w.used + 24'd1;
+        end
+      end
+
+      EvFlush: begin
+        n.in_fl = 1'b0;
+        if (want_fl) begin
+          cqe_valid  = 1'b1;
+          cqe_status = ubl_pkg::CqeStatusFlushed;
+          n.used     = w.used + 24'd1;
+          n.roff     = 32'd0;
         end
       end
 
@@ -645,6 +782,11 @@ module nic_responder #(
       default: ;
     endcase
 
+    if (cqe_valid) begin
+      n.ccnt     = w.ccnt + 48'd1;
+      n.cqe_wait = w.cqe_wait + 1'b1;
+    end
+
     tx_d.dst_node = cfg_i.remote_node;
     tx_d.dst_qpn  = cfg_i.remote_qpn;
     tx_d.src_qpn  = 16'(q);
@@ -660,7 +802,13 @@ module nic_responder #(
     want_rd = (n.reads != '0) & (n.inflight == '0) & (n.cqe_wait == '0);
     rpush   = (ev != EvNone) & want_rd & ~n.in_rd[apush_pl];
     if (rpush) n.in_rd[apush_pl] = 1'b1;
+    // And for receives that a QP in error still holds.
+    fl_push = (ev != EvNone) & (state_i == 2'd2) & cfg_i.rq_ring & (n.inflight == '0) &
+              (posted != n.used[15:0]) & (slot_gen_i[n.used[1:0]] == ~n.used[2]) & ~n.in_fl;
+    if (fl_push) n.in_fl = 1'b1;
   end
+  assign want_fl = (state_i == 2'd2) & cfg_i.rq_ring & (w.inflight == '0) &
+                   (posted != w.used[15:0]) & rqe_here;
 
   always_comb begin
     e_new         = '0;
@@ -669,10 +817,12 @@ module nic_responder #(
     e_new.psn     = h.psn;
     e_new.ack_req = h.ack_req;
     e_new.ce      = h.ce;
-    e_new.imm_v   = is_imm;
-    e_new.red     = is_red;
-    e_new.len     = h.len;
+    e_new.cons    = consumes;
+    e_new.ring    = cfg_i.rq_ring;
+    e_new.op      = h.opcode;
+    e_new.len     = is_send ? h.rkey : 32'(h.len);
     e_new.imm     = h.imm;
+    e_new.wr_id   = rqe_i.wr_id;
   end
 
   assign rxh_ready_o = take ? rxh_hot : '0;
@@ -692,18 +842,35 @@ module nic_responder #(
   assign cnt_plane_o = rxh_plane;
 
   always_comb begin
-    cqe_o          = '0;
-    cqe_o.qpn      = 16'(q);
-    cqe_o.epoch    = cfg_i.epoch;
-    cqe_o.cq       = cfg_i.rcq;
-    cqe_o.wr_id    = 64'(w.ccnt);
-    cqe_o.byte_len = 32'(e.len);
-    cqe_o.imm      = e.imm;
-    cqe_o.opcode   = e.red ? ubl_pkg::WqeOpReduceImm : ubl_pkg::WqeOpWriteImm;
-    cqe_o.status   = ubl_pkg::CqeStatusOk;
-    cqe_o.recv     = 1'b1;
-    cqe_o.psn      = e.psn;
+    cqe_o        = '0;
+    cqe_o.qpn    = 16'(q);
+    cqe_o.epoch  = cfg_i.epoch;
+    cqe_o.cq     = cfg_i.rcq;
+    cqe_o.status = cqe_status;
+    cqe_o.opcode = ubl_pkg::WqeOpRecv;
+    cqe_o.recv   = 1'b1;
+    if (ev == EvRxd) begin
+      cqe_o.wr_id = e.ring ? e.wr_id : 64'(w.ccnt);
+      cqe_o.psn   = e.psn;
+      if (cqe_status == ubl_pkg::CqeStatusOk) begin
+        cqe_o.byte_len = e.len;
+        cqe_o.imm      = e.imm;
+        unique case (e.op)
+          ubl_pkg::PktOpSend: cqe_o.opcode = ubl_pkg::WqeOpSend;
+          ubl_pkg::PktOpSendImm: cqe_o.opcode = ubl_pkg::WqeOpSendImm;
+          ubl_pkg::PktOpReduceImm: cqe_o.opcode = ubl_pkg::WqeOpReduceImm;
+          default: cqe_o.opcode = ubl_pkg::WqeOpWriteImm;
+        endcase
+      end
+    end else begin
+      cqe_o.wr_id = rqe_i.err ? 64'd0 : rqe_i.wr_id;
+      cqe_o.psn   = w.expect_psn;
+    end
   end
+
+  assign cons_valid_o = (n.used != w.used) & cfg_i.rq_ring & slot_more_i & (ev != EvNone) &
+                        (ev != EvClear) & (ev != EvInit);
+  assign cons_qpn_o   = q;
 
   always_ff @(posedge clk_i) begin
     if (ev != EvNone) ctx_mem[q] <= n;
@@ -711,11 +878,13 @@ module nic_responder #(
     else if (db_valid_i) post_mem[db_qpn_i[QpW-1:0]] <= db_total_i;
     if (accept) begin
       inf_mem[inf_tail[InfIdxW-1:0]]      <= e_new;
-      inf_addr_mem[inf_tail[InfIdxW-1:0]] <= h.raddr;
+      inf_addr_mem[inf_tail[InfIdxW-1:0]] <= tgt;
       inf_last_mem[inf_tail[InfIdxW-1:0]] <= h_last;
     end
     if (rd_note) rd_mem[{q, h.psn[ReadW-1:0]}] <= {h.raddr, h.len};
     if (rpush) rdq_mem[{3'(apush_pl), rdq_wr_q[apush_pl][QpW-1:0]}] <= q;
+    if (fl_push) flq_mem[flq_wr_q[QpW-1:0]] <= q;
+    if (ev == EvClear || ev == EvInit || (ev != EvNone && n.used != w.used)) used_mem[q] <= n.used[15:0];
     if (apush) ack_mem[{3'(apush_pl), ack_wr_q[apush_pl][QpW-1:0]}] <= q;
   end
 
@@ -738,6 +907,8 @@ module nic_responder #(
       rdq_ne_q   <= '0;
       rdq_mask_q <= '0;
       txc_mask_q <= '0;
+      flq_wr_q   <= '0;
+      flq_rd_q   <= '0;
       rd_turn_q  <= 1'b0;
       grp_q      <= 2'd0;
     end else begin
@@ -752,6 +923,8 @@ module nic_responder #(
         inf_live_q[inf_tail[InfIdxW-1:0]] <= h.len != 13'd0;
         inf_red_q[inf_tail[InfIdxW-1:0]]  <= is_red;
       end
+      if (fl_push) flq_wr_q <= flq_wr_q + 1'b1;
+      if (ev == EvFlush) flq_rd_q <= flq_rd_q + 1'b1;
       if (ev == EvTxc) txc_mask_q <= ~(txc_hot | (txc_hot - 1'b1));
       if (ev == EvAck) rd_turn_q <= ~sel_rd;
       if (ev == EvAck && sel_rd) begin
@@ -783,17 +956,22 @@ module nic_responder #(
   assign rs          = rctx_t'(ctx_mem[stat_idx_i]);
   assign stat_exp_o  = rs.expect_psn;
   assign stat_msn_o  = rs.msn;
+  assign rda_used_o  = used_mem[rda_idx_i];
+  assign rdb_used_o  = used_mem[rdb_idx_i];
   assign unused_bits = ^{rs, h, t, d.rsp, d.qpn, d.psn, note_i.qpn, cfg_i, mr_i, db_qpn_i, inf_head,
-                         inf_tail, rxd_plane, blocked, placed};
+                         inf_tail, rxd_plane, blocked, rqe_i};
 
   assign busy_o = (|rxh_valid_i) | (|rxd_valid_i) | (|ack_elig) | (|rdq_elig) | (|txc_valid_i) |
-                  note_valid_i;
+                  note_valid_i | failed_v | wake_valid_i | g_fl;
 
   `UBL_ASSERT_INIT(inf_bits, InfBits == $bits(inf_t) && CtxBits == $bits(rctx_t))
   `UBL_ASSERT(rxd_expected, ev != EvRxd || inf_wr_q[rxd_pl] != inf_rd_q[rxd_pl])
   `UBL_ASSERT(rxd_order, ev != EvRxd || (d.qpn == 16'(e.q) && d.psn == e.psn))
   `UBL_ASSERT(psn_order, ev != EvRxd || e.epoch != cfg_i.epoch || w.err || e.psn == w.done)
   `UBL_ASSERT(inflight_range, ev != EvRxd || w.inflight != '0)
+  `UBL_ASSERT(failed_room, !failed_valid_i || unused_failed_ready)
+  `UBL_ASSERT(cons_room, !cons_valid_o || cons_ready_i)
+  `UBL_ASSERT(flush_queue, (flq_wr_q - flq_rd_q) <= (QpW+1)'(NumQp))
   `UBL_ASSERT(note_range, ev != EvNote || w.cqe_wait != '0)
   `UBL_ASSERT(cqe_wait_range, !cqe_valid || (w.cqe_wait != '1 && cqe_ready_i))
   `UBL_ASSERT(ack_queue, !apush ||
@@ -805,6 +983,9 @@ module nic_responder #(
   `UBL_COVER(read_behind_write, ev == EvRxh && rd_note && w.inflight != '0)
   `UBL_COVER(hazard_wait, ev == EvRxh && hazard && blocked)
   `UBL_COVER(plane_change_wait, ev == EvRxh && blocked && w.inflight != '0 && w.iplane != rxh_plane)
+  `UBL_COVER(receive_not_here, ev == EvRxh && blocked && need_rqe && !rqe_here)
+  `UBL_COVER(receive_wrong_waits, ev == EvRxh && blocked && rqe_here && rqe_wrong)
+  `UBL_COVER(flush_receive, ev == EvFlush && cqe_valid)
   `UBL_COVER(ack_behind_cqe, ev == EvAck && w.cqe_wait != '0)
 
 endmodule

@@ -1,8 +1,9 @@
 // Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work request fetch: keeps send ring tails, reads ring entries ahead of the requester (up to four
-// per QP) and stores them decoded. One control event (doorbell, "entry consumed", fetch visit) and
+// Work request fetch: keeps ring tails, reads ring entries ahead of their consumer (up to four per
+// QP) and stores them decoded. One instance serves the send rings and the requester, one the receive
+// rings and the responder. One control event (doorbell, "entry consumed", fetch visit) and
 // one read response per cycle. When the DMA request is not taken, fetch visits wait; read responses
 // are always accepted, because there are never more in flight than response buffer entries.
 // See also: nic_core.md, nic_requester.sv.
@@ -13,6 +14,8 @@
 module nic_wqe_fetch #(
   /// Queue pairs, a power of two.
   parameter int unsigned NumQp = 1024,
+  /// 1: receive rings.
+  parameter bit Recv = 1'b0,
   /// Reads in flight, a power of two, at most 128.
   parameter int unsigned NumTags = 128,
   /// QP index width, do not overwrite.
@@ -34,7 +37,7 @@ module nic_wqe_fetch #(
   /// ctrl.enable: rings may be read.
   input  logic        enable_i,
 
-  /// Send ring doorbell.
+  /// Ring doorbell.
   input  logic        db_valid_i,
   /// The doorbell is taken (registers and init_valid_i only).
   output logic        db_ready_o,
@@ -55,7 +58,7 @@ module nic_wqe_fetch #(
   input  logic [1:0]          ctl_state_i,
   /// Ring entries completed.
   input  logic [15:0]         ctl_head_i,
-  /// Ring entries taken by the requester.
+  /// Ring entries taken by the consumer.
   input  logic [15:0]         ctl_emit_i,
 
   /// QP whose epoch the response event reads.
@@ -65,26 +68,26 @@ module nic_wqe_fetch #(
 
   /// QP looked up by the wake check.
   output logic [QpW-1:0]      chk_idx_o,
-  /// The requester will visit it anyway.
+  /// The consumer needs no call.
   input  logic                chk_want_i,
-  /// Ring entries taken by the requester.
+  /// Ring entries taken by the consumer.
   input  logic [15:0]         chk_emit_i,
 
-  /// The requester took an entry of this QP and there is more to fetch.
+  /// The consumer took an entry of this QP and there is more to fetch.
   input  logic           cons_valid_i,
   /// QPN.
   input  logic [QpW-1:0] cons_qpn_i,
   /// Taken.
   output logic           cons_ready_o,
 
-  /// The entry the requester waits for has arrived.
+  /// The entry the consumer waits for has arrived.
   output logic           wake_valid_o,
   /// QPN.
   output logic [QpW-1:0] wake_qpn_o,
   /// Taken.
   input  logic           wake_ready_i,
 
-  /// QP the requester looks at.
+  /// QP the consumer looks at.
   input  logic [QpW-1:0]      slot_idx_i,
   /// Generation bit of each of its four store slots.
   output logic [3:0]          slot_gen_o,
@@ -92,7 +95,7 @@ module nic_wqe_fetch #(
   output logic [7:0]          slot_cls_o,
   /// There are posted entries not yet requested.
   output logic                slot_more_o,
-  /// Store slot the requester reads.
+  /// Store slot the consumer reads.
   input  logic [1:0]          wqe_slot_i,
   /// Stored work request.
   output nic_core_pkg::went_t wqe_o,
@@ -203,7 +206,7 @@ module nic_wqe_fetch #(
   logic log_valid, err_set;
   nic_core_pkg::log_t log_d;
   logic [63:0] ring_off;
-  logic [15:0] ring_mask;
+  logic [15:0] ring_size, ring_mask;
 
   assign db_ready_o = ~init_valid_i & ~err_valid_q;
   assign fq_ne     = fq_wr_q != fq_rd_q;
@@ -243,7 +246,8 @@ module nic_wqe_fetch #(
     posted    = w.tail - ctl_head_i;
     newposted = db_tail_i - ctl_head_i;
     ahead     = w.fetch - ctl_emit_i;
-    ring_mask = (16'd1 << ctl_cfg_i.sq_log2) - 16'd1;
+    ring_size = 16'd1 << (Recv ? ctl_cfg_i.rq_log2 : ctl_cfg_i.sq_log2);
+    ring_mask = ring_size - 16'd1;
     ring_off  = {48'd0, w.fetch & ring_mask} << ubl_pkg::NicWqeShift;
     if (is_clear) begin
       n      = '0;
@@ -259,7 +263,7 @@ module nic_wqe_fetch #(
         log_d.cause = ubl_pkg::ErrCauseBadQp;
       end else if (db_recv_i) begin
         ctl_we = 1'b0;  // nic_responder keeps the count
-      end else if (newposted > (16'd1 << ctl_cfg_i.sq_log2) || newposted < posted) begin
+      end else if (newposted > ring_size || newposted < posted) begin
         // more entries than the ring holds, or a tail that moves backwards
         log_valid   = 1'b1;
         log_d.cause = ubl_pkg::ErrCauseLocal;
@@ -290,7 +294,7 @@ module nic_wqe_fetch #(
     if (issue) begin
       tag_mem[free_tag] <= {q, w.fetch, ctl_cfg_i.epoch};
       rd_tag_q  <= free_tag;
-      rd_addr_q <= ctl_cfg_i.sq_base + ring_off;
+      rd_addr_q <= (Recv ? ctl_cfg_i.rq_base : ctl_cfg_i.sq_base) + ring_off;
     end
     if (err_set) err_q <= {16'(q), ctl_cfg_i.epoch};
   end
@@ -347,7 +351,7 @@ module nic_wqe_fetch #(
   tag_t tg;
   ubl_pkg::wqe_t raw;
   nic_core_pkg::went_t went;
-  logic fresh, is_red, bad;
+  logic fresh, is_red, bad, foreign;
   logic [1:0] cls;
   slot_t sw, sn;
 
@@ -358,10 +362,15 @@ module nic_wqe_fetch #(
   assign fresh     = rb_take & (tg.epoch == rsp_cfg_i.epoch);
   assign raw       = ubl_pkg::wqe_t'(rb_data);
   assign is_red    = (raw.opcode == ubl_pkg::WqeOpReduce) | (raw.opcode == ubl_pkg::WqeOpReduceImm);
-  assign bad = (raw.opcode > ubl_pkg::WqeOpRead) | (|raw.rsvd_0) | (|raw.rsvd_1) |
+  // What only one kind of ring may hold.
+  assign foreign = Recv ? ((raw.opcode != ubl_pkg::WqeOpRecv) | raw.signalled | raw.fence |
+                           (|raw.vc) | (|raw.red_op) | (|raw.red_dtype) | (|raw.raddr) |
+                           (|raw.rkey) | (|raw.imm))
+                        : ((raw.opcode > ubl_pkg::WqeOpSendImm) |
+                           ((raw.vc != ubl_pkg::VcReq) &
+                            ((raw.vc != ubl_pkg::VcBulk) | (raw.opcode == ubl_pkg::WqeOpRead))));
+  assign bad = foreign | (|raw.rsvd_0) | (|raw.rsvd_1) |
                (|raw.rsvd_2) | (|raw.rsvd_3) |
-               ((raw.vc != ubl_pkg::VcReq) &
-                ((raw.vc != ubl_pkg::VcBulk) | (raw.opcode == ubl_pkg::WqeOpRead))) |
                (is_red & ((raw.red_op != ubl_pkg::RedOpAdd) |
                           (raw.red_dtype != ubl_pkg::RedTypeF32)));
 
@@ -462,7 +471,7 @@ module nic_wqe_fetch #(
   `UBL_ASSERT(wake_room, !chk_hit || unused_wake_ready)
   `UBL_ASSERT(fetch_queue, (fq_wr_q - fq_rd_q) <= (QpW+1)'(NumQp))
   `UBL_ASSERT(prefetch_depth, !is_fetch || ahead <= 16'd4)
-  `UBL_ASSERT(ring_pointers, !is_fetch || ctl_state_i == 2'd0 || posted <= (16'd1 << ctl_cfg_i.sq_log2))
+  `UBL_ASSERT(ring_pointers, !is_fetch || ctl_state_i == 2'd0 || posted <= ring_size)
   `UBL_COVER(tags_all_used, free_wr_q == free_rd_q)
   `UBL_COVER(stale_response, rb_take && !fresh)
 
