@@ -32,7 +32,7 @@ inline constexpr uint8_t kSendImm = static_cast<uint8_t>(spec::PktOp::kSendImm);
 inline constexpr uint16_t kPeer = 0x0777;
 
 // nic_port knows the SEND opcodes.
-inline constexpr bool kSendInPort = false;
+inline constexpr bool kSendInPort = true;
 
 inline uint8_t code(spec::ErrCause c) { return static_cast<uint8_t>(c); }
 inline uint8_t code(spec::RxAction a) { return static_cast<uint8_t>(a); }
