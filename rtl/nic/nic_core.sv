@@ -243,7 +243,7 @@ module nic_core #(
 
   // ---------------------------------------------------------------------------------------------
   // Doorbells
-  logic db_valid_q, db_take, db_qp, db_cq, fch_db_ready, rq_db_ready, db_recv_ok;
+  logic db_valid_q, db_take, db_qp, db_cq, fch_db_ready, rq_db_ready, db_recv_ok, rq_db_ok;
   ubl_pkg::doorbell_t db_q;
 
   assign db_ready_o = ~db_valid_q & ~clearing;
@@ -406,6 +406,7 @@ module nic_core #(
   logic [63:0] rq_rd_addr;
   nic_core_pkg::errev_t rq_err;
   logic [26:0] unused_rq;
+  logic unused_db_ok;
   logic fch_err_v, rsp_err_v, rsp_err_room, rsp_err_q_v, cpl_err_v;
   logic [2:0] err_ready;
   nic_core_pkg::errev_t fch_err, rsp_err, rsp_err_q, cpl_err;
@@ -428,7 +429,7 @@ module nic_core #(
     .init_valid_i(init_valid), .init_kind_i(init_kind), .init_idx_i(init_idx),
     .enable_i(enable),
     .db_valid_i(db_qp), .db_ready_o(fch_db_ready), .db_recv_i(db_q.kind[0]),
-    .db_recv_ok_o(db_recv_ok), .db_qpn_i(db_q.index), .db_tail_i(db_q.value),
+    .db_recv_ok_o(db_recv_ok), .db_ok_o(unused_db_ok), .db_qpn_i(db_q.index), .db_tail_i(db_q.value),
     .ctl_idx_o(fch_ctl_q), .ctl_cfg_i(qcfg_fch_ctl), .ctl_state_i(fch_state),
     .ctl_head_i(fch_head), .ctl_emit_i(fch_emit),
     .rsp_idx_o(fch_rsp_q), .rsp_cfg_i(qcfg_fch_rsp),
@@ -452,7 +453,7 @@ module nic_core #(
     .init_valid_i(init_valid), .init_kind_i(init_kind), .init_idx_i(init_idx),
     .enable_i(enable),
     .db_valid_i(db_recv_ok & qcfg_fch_ctl.rq_ring), .db_ready_o(rq_db_ready), .db_recv_i(1'b0),
-    .db_recv_ok_o(unused_rq[0]), .db_qpn_i(db_q.index), .db_tail_i(db_q.value),
+    .db_recv_ok_o(unused_rq[0]), .db_ok_o(rq_db_ok), .db_qpn_i(db_q.index), .db_tail_i(db_q.value),
     .ctl_idx_o(rq_ctl_q), .ctl_cfg_i(qcfg_rq_ctl), .ctl_state_i(rq_ctl_state),
     .ctl_head_i(rq_ctl_used), .ctl_emit_i(rq_ctl_used),
     .rsp_idx_o(rq_rsp_q), .rsp_cfg_i(qcfg_rq_rsp),
@@ -513,7 +514,8 @@ module nic_core #(
     .clk_i, .rst_ni,
     .init_valid_i(init_valid), .init_kind_i(init_kind), .init_idx_i(init_idx),
     .init_psn_i(obj_qp.rq_psn), .enable_i(enable),
-    .db_valid_i(db_recv_ok), .db_qpn_i(db_q.index), .db_total_i(db_q.value),
+    .db_valid_i(db_recv_ok & (~qcfg_fch_ctl.rq_ring | rq_db_ok)), .db_qpn_i(db_q.index),
+    .db_total_i(db_q.value),
     .slot_gen_i(rq_gen), .slot_more_i(rq_more), .rqe_slot_o(rqe_slot), .rqe_i(rqe),
     .cons_valid_o(rq_cons_valid), .cons_qpn_o(rq_cons_qpn), .cons_ready_i(rq_cons_ready),
     .rda_idx_i(rq_ctl_q), .rda_used_o(rq_ctl_used), .rdb_idx_i(rq_chk_q), .rdb_used_o(rq_chk_used),

@@ -8,6 +8,7 @@
 `ifndef NIC_CORE_PKG_SVH
 `define NIC_CORE_PKG_SVH
 
+// No module needs all of it.
 /* verilator lint_off UNUSEDPARAM */
 package nic_core_pkg;
 

@@ -204,7 +204,8 @@ module nic_csr #(
                  ((qp.state <= ubl_pkg::QpStateError) & (qp.plane < 8'(Planes)) &
                   (qp.sq_log2 <= 8'(ubl_pkg::NicMaxRingLog2)) & ({1'b0, qp.scq} < 9'(NumCq)) &
                   ({1'b0, qp.rcq} < 9'(NumCq)) & (qp.sq_base[5:0] == 6'd0) &
-                  (qp.rq_log2 <= 8'(ubl_pkg::NicMaxRingLog2)) & (qp.rq_base[5:0] == 6'd0) &
+                  (qp.rq_ring ? (qp.rq_log2 <= 8'(ubl_pkg::NicMaxRingLog2)) & (qp.rq_base[5:0] == 6'd0)
+                              : (qp.rq_log2 == 8'd0) & (qp.rq_base == 64'd0)) &
                   (qp.window != 16'd0) & ~qp.window[15]);
       end
       ubl_pkg::ObjOpWriteCq: begin

@@ -423,7 +423,8 @@ module nic_responder #(
   logic [32:0] send_end;
   logic [7:0] rqe_status, fail_syn, cqe_status;
   logic is_red, is_imm, is_read, rd_note, rpush, want_rd, qp_ok, req_bad, rkey_ok, hazard, blocked, accept, take, want_ack;
-  logic [23:0] dpsn, d_nak_rxd, d_nak_note, d_nak_txc, rd_psn, rd_age;
+  logic fail_at;  // what was accepted at fail_psn came to nothing
+  logic [23:0] dpsn, fail_psn, d_nak, rd_psn, rd_age;
   logic [63:0] rd_addr;
   logic [12:0] rd_len;
   logic [63:0] h_last;
@@ -526,9 +527,8 @@ module nic_responder #(
     tx_d.opcode = ubl_pkg::PktOpAck;
     tx_d.vc     = ubl_pkg::VcRsp;
     dpsn        = h.psn - w.expect_psn;
-    d_nak_rxd   = w.nak_psn - e.psn;
-    d_nak_note  = w.nak_psn - note_i.psn;
-    d_nak_txc   = w.nak_psn - t.psn;
+    fail_at     = 1'b0;
+    fail_psn    = '0;
     rd_age      = w.done - 24'd1 - t.psn;
     qp_ok       = ((h.dst_qpn >> QpW) == 24'd0) & (state_i == 2'd1) & ~w.err & enable_i &
                   (h.src_node == cfg_i.remote_node);
@@ -560,13 +560,8 @@ module nic_responder #(
       EvNote: begin
         n.cqe_wait = w.cqe_wait - 1'b1;
         if (note_i.fail && note_i.epoch == cfg_i.epoch) begin
-          n.err   = 1'b1;
-          n.reads = '0;
-          if (w.nak_v ? (d_nak_note != 24'd0 && !d_nak_note[23]) : !w.err) begin
-            n.nak_v   = 1'b1;
-            n.nak_syn = ubl_pkg::SyndromeNakOper;
-            n.nak_psn = note_i.psn;
-          end
+          fail_at  = 1'b1;
+          fail_psn = note_i.psn;
         end
       end
 
@@ -579,13 +574,8 @@ module nic_responder #(
             log_valid   = 1'b1;
             log_d.cause = ubl_pkg::ErrCauseMemWrite;
             err_valid   = 1'b1;
-            n.err       = 1'b1;
-            n.reads     = '0;
-            if (w.nak_v ? (d_nak_rxd != 24'd0 && !d_nak_rxd[23]) : !w.err) begin
-              n.nak_v   = 1'b1;
-              n.nak_syn = ubl_pkg::SyndromeNakOper;
-              n.nak_psn = e.psn;
-            end
+            fail_at     = 1'b1;
+            fail_psn    = e.psn;
           end else if (e.psn == w.done) begin
             // Behind a packet that could not be placed nothing counts as placed any more.
             placed  = 1'b1;
@@ -615,13 +605,8 @@ module nic_responder #(
           log_valid   = 1'b1;
           log_d.cause = ubl_pkg::ErrCauseMemWrite;
           err_valid   = 1'b1;
-          n.err       = 1'b1;
-          n.reads     = '0;
-          if (w.nak_v ? (d_nak_txc != 24'd0 && !d_nak_txc[23]) : !w.err) begin
-            n.nak_v   = 1'b1;
-            n.nak_syn = ubl_pkg::SyndromeNakOper;
-            n.nak_psn = t.psn;
-          end
+          fail_at     = 1'b1;
+          fail_psn    = t.psn;
         end
       end
 
@@ -782,6 +767,17 @@ module nic_responder #(
       default: ;
     endcase
 
+    // The peer hears of the earliest failure, unless it was told of one.
+    d_nak = w.nak_psn - fail_psn;
+    if (fail_at) begin
+      n.err   = 1'b1;
+      n.reads = '0;
+      if (w.nak_v ? (d_nak != 24'd0 && !d_nak[23]) : !w.err) begin
+        n.nak_v   = 1'b1;
+        n.nak_syn = ubl_pkg::SyndromeNakOper;
+        n.nak_psn = fail_psn;
+      end
+    end
     if (cqe_valid) begin
       n.ccnt     = w.ccnt + 48'd1;
       n.cqe_wait = w.cqe_wait + 1'b1;

@@ -45,6 +45,8 @@ module nic_wqe_fetch #(
   input  logic        db_recv_i,
   /// The announced receives belong to a QP that exists.
   output logic        db_recv_ok_o,
+  /// The new tail is accepted.
+  output logic        db_ok_o,
   /// QPN of the doorbell.
   input  logic [15:0] db_qpn_i,
   /// New tail.
@@ -243,6 +245,7 @@ module nic_wqe_fetch #(
     log_valid = 1'b0;
     log_d     = '0;
     err_set   = 1'b0;
+    db_ok_o   = 1'b0;
     posted    = w.tail - ctl_head_i;
     newposted = db_tail_i - ctl_head_i;
     ahead     = w.fetch - ctl_emit_i;
@@ -270,6 +273,7 @@ module nic_wqe_fetch #(
         log_d.plane = 8'(ctl_cfg_i.plane);
         err_set     = 1'b1;
       end else begin
+        db_ok_o  = 1'b1;
         n.tail   = db_tail_i;
         fq_push  = ~w.queued & (w.fetch != db_tail_i);
         n.queued = w.queued | fq_push;

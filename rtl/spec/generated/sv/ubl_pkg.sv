@@ -459,8 +459,7 @@ package ubl_pkg;
     CqeStatusTimeout = 8'h08,  // no acknowledgement in time
     CqeStatusRnr = 8'h09,  // receiver not ready
     CqeStatusFlushed = 8'h0a,  // the QP is in error; the request was not, or only partly, executed
-    // reading the local buffer or the ring failed; receive side: reading the ring or writing the
-    // buffer
+    // reading the local buffer or the ring failed; receive side: reading the ring failed
     CqeStatusLocalMemory = 8'h0b
   } cqe_status_e;
 

@@ -78,8 +78,7 @@ enum class CqeStatus : uint8_t {
   kTimeout = 0x08,  // no acknowledgement in time
   kRnr = 0x09,  // receiver not ready
   kFlushed = 0x0a,  // the QP is in error; the request was not, or only partly, executed
-  // reading the local buffer or the ring failed; receive side: reading the ring or writing the
-  // buffer
+  // reading the local buffer or the ring failed; receive side: reading the ring failed
   kLocalMemory = 0x0b,
 };
 
