@@ -382,8 +382,9 @@ int run_sendmsg(const Options& o) {
   std::vector<std::vector<uint8_t>> data(2);
   std::vector<std::vector<std::vector<Message>>> cut(2);  // of card and plane
   std::vector<bool> no_receive(2), short_receive(2);
-  // Planes get equal shares on 64-byte boundaries, the last one takes the rest.
-  const uint64_t share = (opt.bytes / n + 63) / 64 * 64;
+  // Planes get equal shares on 64-byte boundaries, the last one takes the rest. The first one has a
+  // share of at least a byte, for the faults.
+  const uint64_t share = std::max<uint64_t>(64, (opt.bytes / n + 63) / 64 * 64);
   for (unsigned rank = 0; rank < 2; ++rank) {
     data[rank] = random_bytes(opt.seed, rank, opt.bytes);
     for (unsigned p = 0; p < n; ++p) {
@@ -411,7 +412,7 @@ int run_sendmsg(const Options& o) {
       for (size_t i = 0; i < theirs[p].size(); ++i) {
         const auto [from, len] = theirs[p][i];
         if (p == 0 && i + 1 == theirs[p].size() && no_receive[rank]) continue;
-        const bool cut_short = p == 0 && i == 0 && len != 0 && short_receive[rank];
+        const bool cut_short = p == 0 && i == 0 && short_receive[rank];
         const uint32_t room = cut_short ? len - 1 : len + (i % 3 == 0 ? kSlack : 0);
         ep.post_recv(p, half + from, room, i);
       }

@@ -40,6 +40,27 @@ std::vector<Packet> packets(const std::string& file) {
   return out;
 }
 
+void expect_nothing_malformed(const std::string& file, const std::vector<Packet>& packets) {
+  for (const char* filter : {"_ws.malformed", "_ws.short", "_ws.expert.severity >= 0x600000"})
+    EXPECT_THAT(tshark(file, {"frame.number"}, filter), ::testing::IsEmpty()) << filter;
+  for (const auto& p : packets) {
+    EXPECT_TRUE(p.fcs_good) << p.time;
+    EXPECT_TRUE(p.ip_good) << p.time;
+  }
+}
+
+void expect_scapy_computes_the_same_icrcs(const std::string& file, size_t frames) {
+  const std::string line = fmt::format("'{}' '{}' 2>&1", UBL_CHECK_ICRC, file);
+  FILE* p = popen(line.c_str(), "r");
+  ASSERT_NE(p, nullptr);
+  std::string out;
+  char buffer[4096];
+  size_t n = 0;
+  while ((n = fread(buffer, 1, sizeof(buffer), p)) > 0) out.append(buffer, n);
+  EXPECT_EQ(pclose(p), 0) << out;
+  EXPECT_THAT(out, HasSubstr(fmt::format("{} frames, 0 wrong", frames)));
+}
+
 const std::string kRun = "run allreduce --cards 3 --bytes 20000 -q";
 
 class Capture : public ::testing::Test {
@@ -85,14 +106,7 @@ TEST_F(Capture, IsWhole) {
   }
 }
 
-TEST_F(Capture, NothingIsMalformed) {
-  for (const char* filter : {"_ws.malformed", "_ws.short", "_ws.expert.severity >= 0x600000"})
-    EXPECT_THAT(tshark(file_->path(), {"frame.number"}, filter), ::testing::IsEmpty()) << filter;
-  for (const auto& p : *packets_) {
-    EXPECT_TRUE(p.fcs_good) << p.time;
-    EXPECT_TRUE(p.ip_good) << p.time;
-  }
-}
+TEST_F(Capture, NothingIsMalformed) { expect_nothing_malformed(file_->path(), *packets_); }
 
 TEST_F(Capture, OpcodesOfARing) {
   std::set<uint64_t> opcodes;
@@ -152,15 +166,78 @@ TEST_F(Capture, WhatGoesUpComesDownAtItsDestination) {
 }
 
 TEST_F(Capture, ScapyComputesTheSameIcrcs) {
-  const std::string line = fmt::format("'{}' '{}' 2>&1", UBL_CHECK_ICRC, file_->path());
-  FILE* p = popen(line.c_str(), "r");
-  ASSERT_NE(p, nullptr);
-  std::string out;
-  char buffer[4096];
-  size_t n = 0;
-  while ((n = fread(buffer, 1, sizeof(buffer), p)) > 0) out.append(buffer, n);
-  EXPECT_EQ(pclose(p), 0) << out;
-  EXPECT_THAT(out, HasSubstr(fmt::format("{} frames, 0 wrong", packets_->size())));
+  expect_scapy_computes_the_same_icrcs(file_->path(), packets_->size());
+}
+
+TEST(CaptureOfRead, ResponsesAnswerTheRequestsInOrder) {
+  const TempFile file;
+  ASSERT_TRUE(verified(ublsim("run read --cards 2 --bytes 20001 -q --pcap " + file.path())));
+  const auto all = packets(file.path());
+  expect_nothing_malformed(file.path(), all);
+  expect_scapy_computes_the_same_icrcs(file.path(), all.size());
+  constexpr uint64_t kRequest = 12, kResponse = 16;
+  for (const unsigned card : {0u, 1u}) {
+    const std::string up = fmt::format("card{}.plane0.up", card);
+    std::vector<uint64_t> asked, answered;
+    for (const auto& p : all) {
+      EXPECT_TRUE(p.opcode == kRequest || p.opcode == kResponse) << p.opcode;
+      if (p.opcode == kRequest && p.interface == up) asked.push_back(p.psn);
+      if (p.opcode != kResponse || p.interface != fmt::format("card{}.plane0.down", card)) continue;
+      EXPECT_LT(answered.size(), asked.size()) << "an answer before its request";
+      answered.push_back(p.psn);
+    }
+    EXPECT_EQ(asked, (std::vector<uint64_t>{0, 1, 2, 3, 4}));  // one a piece of 4096 bytes
+    EXPECT_EQ(answered, asked);
+    std::vector<uint64_t> wanted;
+    for (const auto& r : tshark(file.path(), {"infiniband.reth.dmalen"},
+                                "frame.interface_name == \"" + up + "\" && infiniband.reth"))
+      wanted.push_back(number(r.at(0)));
+    EXPECT_EQ(wanted, (std::vector<uint64_t>{4096, 4096, 4096, 4096, 20001 - 4 * 4096}));
+  }
+}
+
+TEST(CaptureOfSend, MessagesFollowEachOtherInPieces) {
+  const TempFile file;
+  ASSERT_TRUE(
+      verified(ublsim("run sendmsg --cards 2 --planes 3 --bytes 200001 -q --pcap " + file.path())));
+  const auto all = packets(file.path());
+  expect_nothing_malformed(file.path(), all);
+  expect_scapy_computes_the_same_icrcs(file.path(), all.size());
+  constexpr uint64_t kSend = 4, kSendImm = 5;
+  std::set<uint64_t> opcodes;
+  for (const auto& p : all) opcodes.insert(p.opcode);
+  EXPECT_EQ(opcodes, (std::set<uint64_t>{kSend, kSendImm, 17}));
+  for (const unsigned card : {0u, 1u}) {
+    // Of plane 2, whose QP is 2: to Wireshark QPs 0 and 1 are those of the management.
+    const std::string filter = fmt::format(
+        "frame.interface_name == \"card{}.plane2.up\" && infiniband.bth.opcode in {{4, 5}}", card);
+    // Wireshark knows no SENDH: it is the start of the data; padding is the end of it.
+    uint64_t psn = 200, messages = 0, at = 0, total = 0;
+    for (const auto& r : tshark(file.path(),
+                                {"infiniband.bth.opcode", "infiniband.bth.psn",
+                                 "infiniband.bth.padcnt", "infiniband.immdt", "data.data"},
+                                filter)) {
+      const auto word = [&r](size_t i) {
+        return std::stoull(r.at(4).substr(8 * i, 8), nullptr, 16);
+      };
+      const uint64_t length = word(2);
+      const uint64_t payload = r.at(4).size() / 2 - 12 - number(r.at(2));
+      EXPECT_EQ(number(r.at(1)), psn++);
+      EXPECT_EQ(word(0), messages);
+      EXPECT_EQ(word(1), at);
+      at += payload;
+      total += payload;
+      const bool last = at == length;
+      EXPECT_EQ(payload == 4096 || last, true) << payload;
+      EXPECT_EQ(number(r.at(0)), last && messages % 2 == 1 ? kSendImm : kSend);
+      EXPECT_EQ(r.at(3).empty(), number(r.at(0)) == kSend);
+      if (!last) continue;
+      ++messages;
+      at = 0;
+    }
+    EXPECT_EQ(total, 200001u - 2 * 66688);  // two shares of whole 64 bytes, and the rest
+    EXPECT_GE(messages, 10u);
+  }
 }
 
 TEST(CaptureWithFaults, ShowsTheFaultWhereItIs) {

@@ -148,9 +148,33 @@ TEST(PointToPoint, PingPongLatency) {
   EXPECT_LE(r.json["latency_ns"]["p50"], 2500);
 }
 
+// A receive buffer costs no time: its entry is in the NIC before the message is.
+TEST(PointToPoint, PingPongLatencyOfSend) {
+  const Outcome r = ublsim("run pingpong --verb send -q");
+  ASSERT_TRUE(verified(r));
+  const double p50 = r.json["latency_ns"]["p50"];
+  fmt::print("p50 of SEND: {:.2f} ns\n", p50);
+  EXPECT_DOUBLE_EQ(p50, 1908.48);
+  for (const char* args : {"--bytes 1", "--bytes 4097 --iterations 100", "--iterations 1",
+                           "--bytes 1MiB --iterations 4", "--planes 8 --iterations 200"})
+    EXPECT_TRUE(verified(ublsim(fmt::format("run pingpong --verb send {} -q", args))));
+}
+
+TEST(PointToPoint, WriteIsTheVerbOfPingPong) {
+  const Outcome a = ublsim("run pingpong --iterations 20 -q");
+  const Outcome b = ublsim("run pingpong --iterations 20 -q --verb write");
+  const Outcome c = ublsim("run pingpong --iterations 20 -q --verb send");
+  ASSERT_TRUE(verified(a));
+  ASSERT_TRUE(verified(b));
+  ASSERT_TRUE(verified(c));
+  EXPECT_EQ(a.json["run_hash"], b.json["run_hash"]);
+  EXPECT_NE(a.json["run_hash"], c.json["run_hash"]);
+}
+
 TEST(PointToPoint, LatencyBreakdownSumsToTheMedian) {
   for (const char* args :
-       {" --iterations 100", " --iterations 50 --bytes 4096", " --iterations 33 --planes 8"}) {
+       {" --iterations 100", " --iterations 50 --bytes 4096", " --iterations 33 --planes 8",
+        " --verb send --iterations 100", " --verb send --iterations 50 --bytes 4096"}) {
     const Outcome r = ublsim(fmt::format("run pingpong{} -q", args));
     ASSERT_TRUE(verified(r));
     ASSERT_TRUE(r.json.contains("latency_breakdown_ns")) << r.command;
@@ -194,6 +218,37 @@ TEST(PointToPoint, ReadGoodputOfOnePlane) {
   // As for WRITE; two flits of request per packet of the other direction share it.
   EXPECT_GE(r.json["goodput_per_card_GBps"], 45.0);
   EXPECT_LE(r.json["goodput_per_card_GBps"], 48.5);
+}
+
+TEST(PointToPoint, SendMsg) {
+  for (const unsigned planes : {1, 8})
+    for (const unsigned bytes : {1, 63, 4095, 4096, 4097, (1 << 20) + 3})
+      EXPECT_TRUE(verified(ublsim(fmt::format(
+          "run sendmsg --cards 2 --planes {} --bytes {} --seed {} -q", planes, bytes, bytes))));
+}
+
+TEST(PointToPoint, SendMsgGoodput) {
+  // As for WRITE, less the last packets of messages, which are shorter than the others.
+  const Outcome one = ublsim("run sendmsg --cards 2 --bytes 4MiB --planes 1 -q");
+  ASSERT_TRUE(verified(one));
+  EXPECT_GE(one.json["goodput_per_card_GBps"], 47.5);
+  EXPECT_LE(one.json["goodput_per_card_GBps"], 48.5);
+  const Outcome all = ublsim("run sendmsg --cards 2 --bytes 4MiB --planes 8 -q");
+  ASSERT_TRUE(verified(all));
+  EXPECT_GE(all.json["goodput_per_card_GBps"], 350);
+  EXPECT_LE(all.json["goodput_per_card_GBps"], 387.9);
+}
+
+TEST(PointToPoint, SkippingIdleTimeChangesNoSend) {
+  for (const std::string args :
+       {"run pingpong --verb send --iterations 30 -q", "run sendmsg --cards 2 --bytes 100KiB -q",
+        "run sendmsg --cards 2 --bytes 40001 --planes 8 -q"}) {
+    const Outcome a = ublsim(args), b = ublsim(args + " --no-skip");
+    ASSERT_TRUE(verified(a));
+    ASSERT_TRUE(verified(b));
+    EXPECT_EQ(a.json["run_hash"], b.json["run_hash"]) << args;
+    EXPECT_EQ(a.json["cycles"], b.json["cycles"]) << args;
+  }
 }
 
 TEST(PointToPoint, BulkGoodputOfOnePlane) {

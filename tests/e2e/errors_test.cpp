@@ -42,6 +42,13 @@ TEST(Usage, BadOptions) {
   expect_usage("run broadcast --bytes 6", "--bytes 6");
   expect_usage("run read --cards 3", "--cards 2");
   expect_usage("run read --in-place", "--in-place");
+  expect_usage("run sendmsg --cards 3", "--cards 2");
+  expect_usage("run sendmsg --cards 2 --in-place", "--in-place");
+  expect_usage("run sendmsg --cards 2 --dtype i8", "--dtype i8");
+  expect_usage("run sendmsg --cards 2 --bytes 0", "--bytes 0");
+  expect_usage("run pingpong --verb read", "--verb read: must be write or send");
+  expect_usage("run sendmsg --cards 2 --verb send", "--verb send: not for sendmsg");
+  expect_usage("run allreduce --verb write", "--verb write: not for allreduce");
   expect_usage("run sendrecv --cards 2 --in-place", "--in-place");
   expect_usage("run alltoall --in-place", "--in-place");
   expect_usage("run pingpong --in-place", "--in-place");
@@ -85,6 +92,8 @@ TEST(Usage, BadFaultFiles) {
       {"- what: corrupt\n  where: card0.plane0.up\n  bit: 8\n", ":3: bit must be a number"},
       {"- what: corrupt\n  where: card9.plane0.up\n", "no link 'card9.plane0.up'"},
       {"- what: flip_result\n  where: card9\n", "no card 'card9'"},
+      {"- what: no_receive\n  where: card0\n", "no_receive is for sendmsg only"},
+      {"- what: short_receive\n  where: card0\n", "short_receive is for sendmsg only"},
       {"- what: flip_result\n  where: card0\n  byte: 99999\n", "byte 99999"},
       {"- nonsense\n", "must be a mapping"},
       {"- what: corrupt\n  wehre: x\n", ":2: unknown key 'wehre'"},
@@ -106,6 +115,36 @@ TEST(Faults, CorruptFrameIsNamedAndNeverAccepted) {
       EXPECT_THAT(r.output, HasSubstr("plane 0"));
       EXPECT_THAT(r.output, HasSubstr("QP "));
       EXPECT_THAT(r.output, HasSubstr("PSN "));
+    }
+}
+
+TEST(Faults, SendWithoutABufferIsNamed) {
+  for (const char* card : {"card0", "card1"})
+    for (const unsigned planes : {1, 8})
+      for (const unsigned bytes : {1, 100000}) {
+        const std::string run =
+            fmt::format("run sendmsg --cards 2 --planes {} --bytes {} -q --faults ", planes, bytes);
+        const TempFile none(fmt::format("- what: no_receive\n  where: {}\n", card));
+        const Outcome a = ublsim(run + none.path());
+        EXPECT_TRUE(ends_with_status(a, 3));
+        EXPECT_THAT(a.output, ::testing::ContainsRegex("QP [0-9]+ PSN [0-9]+: rnr"));
+        const TempFile small(fmt::format("- what: short_receive\n  where: {}\n", card));
+        const Outcome b = ublsim(run + small.path());
+        EXPECT_TRUE(ends_with_status(b, 3));
+        EXPECT_THAT(b.output, ::testing::ContainsRegex("QP [0-9]+ PSN 0: remote_invalid"));
+      }
+  const TempFile unknown("- what: no_receive\n  where: card2\n");
+  expect_usage("run sendmsg --cards 2 --faults " + unknown.path(), "no card 'card2'");
+}
+
+TEST(Faults, CorruptSendIsNamedAndNeverAccepted) {
+  for (const char* link : {"card0.plane0.up", "card1.plane0.down"})
+    for (const unsigned byte : {42, 50, 54, 55, 58, 65, 66, 1000}) {  // BTH, SENDH, payload
+      const TempFile f(
+          fmt::format("- what: corrupt\n  where: {}\n  frame: 0\n  byte: {}\n", link, byte));
+      const Outcome r = ublsim("run sendmsg --cards 2 --bytes 100000 -q --faults " + f.path());
+      EXPECT_TRUE(ends_with_status(r, 3));
+      EXPECT_THAT(r.output, ::testing::ContainsRegex("plane 0.*QP .*PSN "));
     }
 }
 
