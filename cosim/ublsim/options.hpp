@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "platform/topology.hpp"
 #include "ubl/systemc/config.hpp"
+#include "ublsim/waves.hpp"
 
 namespace ubl::cosim {
 class Stimulus;
@@ -33,9 +35,9 @@ class UsageError : public std::runtime_error {
 
 /// One entry of a fault file.
 struct Fault {
-  enum class What { kCorrupt, kFlipResult };
+  enum class What { kCorrupt, kFlipResult, kNoReceive, kShortReceive };
   What what = What::kCorrupt;
-  std::string where;   ///< kCorrupt: link, e.g. "card0.plane0.up"; kFlipResult: "card1"
+  std::string where;   ///< kCorrupt: link, e.g. "card0.plane0.up"; others: "card1"
   uint64_t frame = 0;  ///< kCorrupt: which frame of the link, from 0
   uint64_t byte = 0;   ///< byte of the frame, or of the result buffer
   unsigned bit = 0;    ///< 0..7
@@ -48,12 +50,14 @@ struct Options {
   std::string dtype = "f32";
   std::string op = "sum";
   std::string algo = "auto";
-  std::optional<bool> in_place;  ///< as the workload does by default
-  std::string topology = "ubl128";
+  std::optional<bool> in_place;           ///< as the workload does by default
+  std::string topology = "ubl128";        ///< name
+  std::optional<cosim::Topology> layout;  ///< of a topology file; nothing: the preset
   unsigned planes = 1;
   unsigned root = 0;  ///< of broadcast, gather, reduce, scatter
   unsigned steps = 200;
-  unsigned iterations = 1000;  ///< exchanges of pingpong
+  unsigned iterations = 1000;       ///< exchanges of pingpong
+  std::optional<std::string> verb;  ///< of pingpong: "write" (default) or "send"
   uint64_t seed = 1;
   bool skip = true;
   bool verbose = false;
@@ -61,6 +65,7 @@ struct Options {
   bool progress = false;
   std::string json;
   std::string pcap;  ///< capture of all links
+  WaveOptions wave;
   std::string data;  ///< training data; empty: the digits that come with the project
   systemc::Timing timing;
   std::vector<Fault> faults;

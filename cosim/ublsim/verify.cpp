@@ -5,15 +5,16 @@
 
 namespace ubl::ublsim {
 
+unsigned fault_card(Session& s, const Fault& f) {
+  for (unsigned card = 0; card < s.ranks(); ++card)
+    if (f.where == fmt::format("card{}", card)) return card;
+  throw UsageError(fmt::format("fault: no card '{}' (cards are named card0, card1, ...)", f.where));
+}
+
 void flip_results(Session& s, const Options& o, const std::vector<uint64_t>& addr, uint64_t bytes) {
   for (const Fault& f : o.faults) {
     if (f.what != Fault::What::kFlipResult) continue;
-    unsigned card = 0;
-    for (; card < s.ranks(); ++card)
-      if (f.where == fmt::format("card{}", card)) break;
-    if (card == s.ranks())
-      throw UsageError(
-          fmt::format("fault: no card '{}' (cards are named card0, card1, ...)", f.where));
+    const unsigned card = fault_card(s, f);
     if (f.byte >= bytes)
       throw UsageError(
           fmt::format("fault: byte {} is beyond the result of {} bytes", f.byte, bytes));

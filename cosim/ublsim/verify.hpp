@@ -10,6 +10,8 @@
 
 namespace ubl::ublsim {
 
+/// Card that a fault of a card names; UsageError if there is no such card.
+unsigned fault_card(Session& s, const Fault& f);
 /// Flips bits of finished results as a fault file asks (tests that the comparison can fail).
 void flip_results(Session& s, const Options& o, const std::vector<uint64_t>& addr, uint64_t bytes);
 /// Compares a card's memory with `want`; counts mismatching bytes, reports the first.

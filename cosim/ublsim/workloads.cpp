@@ -24,6 +24,7 @@ const std::vector<Workload>& workloads() {
       {"pingpong", "latency of small messages between two cards", run_pingpong},
       {"sendrecv", "every card sends to the next and receives from the one before", run_sendrecv},
       {"read", "two cards read from each other at once", run_read},
+      {"sendmsg", "two cards send each other messages of odd sizes", run_sendmsg},
       {"train", "data-parallel training of a small network, gradients over the wire", run_train},
   };
   return all;

@@ -28,6 +28,7 @@ int run_train(const Options& o);
 int run_pingpong(const Options& o);
 int run_sendrecv(const Options& o);
 int run_read(const Options& o);
+int run_sendmsg(const Options& o);
 
 /// UsageError if an option was given that only collectives have.
 void only_defaults(const Options& o);

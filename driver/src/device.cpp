@@ -223,6 +223,10 @@ Qp& Device::create_qp(const QpConfig& cfg) {
     throw UsageError(
         fmt::format("create_qp: sq_log2 = {} is not in 0..{}", cfg.sq_log2, spec::kNicMaxRingLog2));
   }
+  if (cfg.rq_log2.value_or(0) > spec::kNicMaxRingLog2) {
+    throw UsageError(fmt::format("create_qp: rq_log2 = {} is not in 0..{}", *cfg.rq_log2,
+                                 spec::kNicMaxRingLog2));
+  }
   if (!impl_->cq_pool.taken(cfg.scq)) {
     throw UsageError(fmt::format("create_qp: scq = {} is not a CQ of this device", cfg.scq));
   }

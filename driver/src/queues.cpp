@@ -75,10 +75,9 @@ std::optional<spec::Cqe> Cq::poll() {
 // ------------------------------------------------------------------------------ queue pairs
 
 Qp::Qp(Device& dev, uint32_t qpn, const QpConfig& cfg)
-    : dev_(dev),
-      qpn_(qpn),
-      cfg_(cfg),
-      ring_(make_ring(dev.transport(), "send ring", cfg.sq_log2)) {}
+    : dev_(dev), qpn_(qpn), cfg_(cfg), ring_(make_ring(dev.transport(), "send ring", cfg.sq_log2)) {
+  if (cfg.rq_log2) rq_ring_ = make_ring(dev.transport(), "receive ring", *cfg.rq_log2);
+}
 
 void Qp::connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uint32_t rq_psn) {
   const auto check24 = [&](const char* name, uint32_t value) {
@@ -104,6 +103,11 @@ void Qp::connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uin
   ctx.sq_psn = sq_psn;
   ctx.rq_psn = rq_psn;
   ctx.window = cfg_.window;
+  if (rq_ring_) {
+    ctx.rq_ring = 1;
+    ctx.rq_log2 = static_cast<uint8_t>(*cfg_.rq_log2);
+    ctx.rq_base = rq_ring_->card_addr();
+  }
   uint8_t bytes[spec::QpCtx::kBytes] = {};
   ctx.pack(bytes);
   dev_.object_command(spec::ObjOp::kWriteQp, qpn_, bytes);
@@ -111,6 +115,8 @@ void Qp::connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uin
   if (receives_ != 0) {
     ring_doorbell(dev_.transport(), reg::kDbRq + uint64_t{qpn_} * reg::kDbRqStride, receives_);
   }
+  // Receives first: an answer to what is sent may come at once.
+  if (rq_ring_) ring_receives();
   ring();
 }
 
@@ -135,7 +141,14 @@ void Qp::ring() {
   ring_doorbell(dev_.transport(), reg::kDbSq + uint64_t{qpn_} * reg::kDbSqStride, tail_);
 }
 
+void Qp::need_receive_ring(const char* call, bool needed) const {
+  if ((rq_ring_ != nullptr) == needed) return;
+  throw UsageError(
+      fmt::format("{} of QP {}: it has {} receive ring", call, qpn_, needed ? "no" : "a"));
+}
+
 void Qp::post_receives(unsigned n) {
+  need_receive_ring("post_receives", false);
   if (n == 0 || n > 32767) {
     throw UsageError(fmt::format("post_receives of QP {}: n = {} is not in 1..32767", qpn_, n));
   }
@@ -148,7 +161,55 @@ void Qp::post_receives(unsigned n) {
   ring_doorbell(dev_.transport(), reg::kDbRq + uint64_t{qpn_} * reg::kDbRqStride, receives_);
 }
 
+unsigned Qp::free_receives() const {
+  need_receive_ring("free_receives");
+  return (1u << *cfg_.rq_log2) - static_cast<uint16_t>(rq_tail_ - rq_head_);
+}
+
+void Qp::post_recv(const RecvRequest& request) {
+  need_receive_ring("post_recv");
+  const uint32_t entries = 1u << *cfg_.rq_log2;
+  if (free_receives() == 0) {
+    throw UsageError(fmt::format(
+        "post_recv to QP {}: all {} entries of the receive ring are in use", qpn_, entries));
+  }
+  dev_.transport().charge(HostCost::kPostWqe, 1);
+  spec::Wqe wqe;
+  wqe.opcode = static_cast<uint8_t>(spec::WqeOp::kRecv);
+  wqe.length = request.length;
+  wqe.laddr = request.laddr;
+  wqe.lkey = request.lkey;
+  wqe.wr_id = request.wr_id;
+  wqe.pack(rq_ring_->data() + size_t{rq_tail_ & (entries - 1)} * spec::Wqe::kBytes);
+  ++rq_tail_;
+}
+
+void Qp::ring_receives() {
+  need_receive_ring("ring_receives");
+  if (!connected_ || rq_told_ == rq_tail_) return;
+  rq_told_ = rq_tail_;
+  ring_doorbell(dev_.transport(), reg::kDbRq + uint64_t{qpn_} * reg::kDbRqStride, rq_tail_);
+}
+
+void Qp::on_receive(const spec::Cqe& cqe) {
+  if (rq_head_ == rq_told_) {
+    throw DeviceError(fmt::format(
+        "completion of QP {}: a receive completes, but none that the device knows of is open",
+        qpn_));
+  }
+  // An entry that the device could not read completes without its wr_id.
+  const uint32_t slot = rq_head_ & ((1u << *cfg_.rq_log2) - 1);
+  const uint64_t oldest =
+      spec::Wqe::unpack(rq_ring_->data() + size_t{slot} * spec::Wqe::kBytes).wr_id;
+  if (cqe.status == static_cast<uint8_t>(spec::CqeStatus::kOk) && cqe.wr_id != oldest) {
+    throw DeviceError(fmt::format("completion of QP {}: receive wr_id = {:#x} instead of {:#x}",
+                                  qpn_, cqe.wr_id, oldest));
+  }
+  ++rq_head_;
+}
+
 void Qp::on_completion(const spec::Cqe& cqe) {
+  if (cqe.qpn == qpn_ && cqe.recv != 0 && rq_ring_) return on_receive(cqe);
   if (cqe.qpn != qpn_ || cqe.recv != 0) {
     throw UsageError(fmt::format("on_completion of QP {}: this is a {} completion of QP {}", qpn_,
                                  cqe.recv ? "receive" : "send", cqe.qpn));

@@ -23,6 +23,7 @@ static_assert(spec::Eth::kBytes == spec::kLinkEthBytes);
 static_assert(spec::Ipv4::kBytes == spec::kLinkIpBytes);
 static_assert(spec::Udp::kBytes == spec::kLinkUdpBytes);
 static_assert(spec::Bth::kBytes == spec::kLinkBthBytes);
+static_assert(spec::Sendh::kBytes == spec::kLinkSendhBytes);
 static_assert(kMinFrameBytes == kExtAt + spec::kLinkAethBytes + kTrailer);
 static_assert(kMaxFrameBytes == kExtAt + spec::kLinkRethBytes + spec::kLinkRedhBytes +
                                     spec::kLinkImmdtBytes + spec::kLinkMtu + kTrailer);
@@ -36,7 +37,8 @@ constexpr unsigned kDscpPerVc = 8;
 
 size_t ext_bytes(const OpInfo& op) {
   return (op.reth ? spec::kLinkRethBytes : 0) + (op.redh ? spec::kLinkRedhBytes : 0) +
-         (op.immdt ? spec::kLinkImmdtBytes : 0) + (op.aeth ? spec::kLinkAethBytes : 0);
+         (op.immdt ? spec::kLinkImmdtBytes : 0) + (op.aeth ? spec::kLinkAethBytes : 0) +
+         (op.sendh ? spec::kLinkSendhBytes : 0);
 }
 
 constexpr size_t pad_of(size_t payload_bytes) { return (4 - payload_bytes % 4) % 4; }
@@ -80,13 +82,21 @@ bool Frame::operator==(const Frame& o) const {
          ecn == o.ecn && src_qpn == o.src_qpn && dst_qpn == o.dst_qpn && opcode == o.opcode &&
          psn == o.psn && ack_req == o.ack_req && becn == o.becn && raddr == o.raddr &&
          rkey == o.rkey && red_op == o.red_op && red_dtype == o.red_dtype && imm == o.imm &&
-         syndrome == o.syndrome && msn == o.msn && read_len == o.read_len && payload == o.payload;
+         syndrome == o.syndrome && msn == o.msn && read_len == o.read_len &&
+         send_number == o.send_number && send_offset == o.send_offset &&
+         send_length == o.send_length && payload == o.payload;
 }
 
 OpInfo op_info(spec::PktOp opcode) {
   OpInfo op;
   op.known = true;
   switch (opcode) {
+    case spec::PktOp::kSend:
+      op.sendh = op.payload = true;
+      return op;
+    case spec::PktOp::kSendImm:
+      op.immdt = op.sendh = op.payload = true;
+      return op;
     case spec::PktOp::kWrite:
       op.reth = op.payload = true;
       return op;
@@ -149,6 +159,7 @@ std::vector<uint8_t> build(const Frame& f) {
   require(f.payload.size() <= spec::kLinkMtu, "payload is longer than the MTU");
   require(f.read_len <= spec::kLinkMtu, "read_len is longer than the MTU");
   require(f.read_len == 0 || (op.reth && !op.payload), "read_len in another operation");
+  require(f.send_number < 1u << 24, "send_number has more than 24 bits");
 
   const size_t size = frame_bytes(f.opcode, f.payload.size());
   std::vector<uint8_t> bytes(size);
@@ -218,6 +229,14 @@ std::vector<uint8_t> build(const Frame& f) {
     aeth.msn = f.msn;
     aeth.pack(p + at);
     at += spec::kLinkAethBytes;
+  }
+  if (op.sendh) {
+    spec::Sendh sendh;
+    sendh.number = f.send_number;
+    sendh.offset = f.send_offset;
+    sendh.length = f.send_length;
+    sendh.pack(p + at);
+    at += spec::kLinkSendhBytes;
   }
   std::copy(f.payload.begin(), f.payload.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
 
@@ -375,6 +394,18 @@ ParseResult parse(const uint8_t* data, size_t size) {
     f.syndrome = static_cast<spec::Syndrome>(aeth.syndrome);
     f.msn = aeth.msn;
     at += spec::kLinkAethBytes;
+  }
+  if (op.sendh) {
+    const spec::Sendh sendh = spec::Sendh::unpack(data + at);
+    uint8_t packed_sendh[spec::kLinkSendhBytes];
+    sendh.pack(packed_sendh);
+    if (std::memcmp(packed_sendh, data + at, sizeof packed_sendh) != 0) {
+      return fail(ParseError::kReservedNotZero);
+    }
+    f.send_number = sendh.number;
+    f.send_offset = sendh.offset;
+    f.send_length = sendh.length;
+    at += spec::kLinkSendhBytes;
   }
   f.payload.assign(data + at, data + at + payload_bytes);
   at += payload_bytes;

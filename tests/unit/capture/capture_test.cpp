@@ -76,9 +76,9 @@ class CaptureTest : public ::testing::Test {
   Link up{"card1.plane0.up", 100, 100}, down{"card1.plane0.down", 100, 100};
 };
 
-constexpr PktOp kOps[] = {PktOp::kWrite,       PktOp::kWriteImm,  PktOp::kAck,
-                          PktOp::kReduce,      PktOp::kReduceImm, PktOp::kReadRequest,
-                          PktOp::kReadResponse};
+constexpr PktOp kOps[] = {PktOp::kWrite,        PktOp::kWriteImm,  PktOp::kAck,
+                          PktOp::kReduce,       PktOp::kReduceImm, PktOp::kReadRequest,
+                          PktOp::kReadResponse, PktOp::kSend,      PktOp::kSendImm};
 
 TEST_F(CaptureTest, TsharkReadsFramesOfEveryKind) {
   struct Sent {

@@ -153,9 +153,22 @@ TEST_F(Driver, ContextsReachTheCard) {
   EXPECT_EQ(c.rq_psn, 5u);
   EXPECT_EQ(c.window, 32767);
   EXPECT_EQ(c.sq_base >> 63, 1u);
+  EXPECT_EQ(c.rq_ring, 0);
+  EXPECT_EQ(c.rq_log2, 0);
+  EXPECT_EQ(c.rq_base, 0u);
   const spec::QpStatus s = qp.query();
   EXPECT_EQ(s.state, static_cast<uint8_t>(spec::QpState::kReady));
   EXPECT_EQ(s.next_psn, 0xFFFFFFu);
+  for (const unsigned rq_log2 : {0u, 12u}) {
+    cfg.rq_log2 = rq_log2;
+    Qp& with_ring = connected(cfg);
+    const spec::QpCtx& r = card.qps[with_ring.qpn()].ctx;
+    EXPECT_EQ(r.rq_ring, 1);
+    EXPECT_EQ(r.rq_log2, rq_log2);
+    EXPECT_EQ(r.rq_base >> 63, 1u);
+    EXPECT_NE(r.rq_base, r.sq_base);
+    EXPECT_EQ(r.sq_log2, 3);
+  }
 }
 
 TEST_F(Driver, CommandIsLookedAtWithPauses) {
@@ -387,6 +400,304 @@ TEST_F(Driver, CompletionsAreChecked) {
   EXPECT_THAT(message<DeviceError>([&] { qp.on_completion(c); }), HasSubstr("sq_head = 1"));
 }
 
+// ------------------------------------------------------------------------ receive rings
+
+class ReceiveRing : public Driver {
+ protected:
+  /// A connected QP with a receive ring, alone on a CQ.
+  Qp& make(unsigned rq_log2, unsigned cq_log2 = 6, bool connect = true) {
+    Device& d = device_ ? *device_ : open();
+    if (key_ == 0) key_ = d.register_mr(0, d.hbm_size()).key;
+    cq_ = &d.create_cq(cq_log2);
+    QpConfig cfg;
+    cfg.scq = cfg.rcq = cq_->cqn();
+    cfg.rq_log2 = rq_log2;
+    return connect ? connected(cfg) : d.create_qp(cfg);
+  }
+  RecvRequest buffer(uint64_t id) const {
+    return {64 * id % card.hbm_size(), static_cast<uint32_t>(1000 + id % 1000), key_, id << 20};
+  }
+  spec::Cqe next() {
+    const auto cqe = cq_->poll();
+    EXPECT_TRUE(cqe);
+    return cqe.value_or(spec::Cqe{});
+  }
+  static uint8_t status(spec::CqeStatus s) { return static_cast<uint8_t>(s); }
+  uint32_t key_ = 0;
+  Cq* cq_ = nullptr;
+};
+
+TEST_F(ReceiveRing, PostRingPollThroughManyWraps) {
+  for (const unsigned rq_log2 : {0u, 1u, 4u, 12u}) {
+    for (const unsigned cq_log2 : {0u, 2u, 5u}) {
+      SCOPED_TRACE(testing::Message() << "rq_log2 " << rq_log2 << " cq_log2 " << cq_log2);
+      Qp& qp = make(rq_log2, cq_log2);
+      const unsigned entries = 1u << rq_log2;
+      auto rng = ubl::test::rng(rq_log2 * 16 + cq_log2);
+      uint64_t posted = 0, done = 0;
+      EXPECT_EQ(qp.free_receives(), entries);
+      EXPECT_FALSE(card.send(qp.qpn(), 1));
+      while (done < 70'000) {  // past 2^16 of every free-running index
+        for (uint64_t n = rng() % (qp.free_receives() + 1); n != 0; --n)
+          qp.post_recv(buffer(posted++));
+        qp.ring_receives();
+        ASSERT_EQ(qp.free_receives(), entries - (posted - done));
+        // What one completion queue holds; a quarter of it the device may not know of.
+        const uint64_t room = std::max(1u, 3 * (1u << cq_log2) / 4);
+        for (uint64_t n = std::min(posted - done, rng() % (room + 1)); n != 0; --n) {
+          const RecvRequest want = buffer(done);
+          const auto imm = static_cast<uint32_t>(rng());
+          const auto length = static_cast<uint32_t>(rng() % (want.length + 1));
+          const auto kind = static_cast<spec::WqeOp>(rng() % 3 == 0   ? spec::WqeOp::kSend
+                                                     : rng() % 2 == 0 ? spec::WqeOp::kSendImm
+                                                                      : spec::WqeOp::kWriteImm);
+          if (kind == spec::WqeOp::kSend) {
+            ASSERT_TRUE(card.send(qp.qpn(), length));
+          } else if (kind == spec::WqeOp::kSendImm) {
+            ASSERT_TRUE(card.send(qp.qpn(), length, imm));
+          } else {
+            ASSERT_TRUE(card.receive(qp.qpn(), imm));
+          }
+          const spec::Wqe& seen = card.consumed.back();
+          ASSERT_EQ(seen.laddr, want.laddr);
+          ASSERT_EQ(seen.length, want.length);
+          ASSERT_EQ(seen.lkey, want.lkey);
+          const spec::Cqe cqe = next();
+          ASSERT_EQ(cqe.wr_id, want.wr_id);
+          ASSERT_EQ(cqe.opcode, static_cast<uint8_t>(kind));
+          ASSERT_EQ(cqe.byte_len, kind == spec::WqeOp::kWriteImm ? 0 : length);
+          ASSERT_EQ(cqe.imm, kind == spec::WqeOp::kSend ? 0 : imm);
+          qp.on_completion(cqe);
+          ++done;
+        }
+      }
+      EXPECT_EQ(card.cq_overflows, 0u);
+      EXPECT_TRUE(card.errors.empty());
+      EXPECT_FALSE(cq_->poll());
+      device_->destroy_qp(qp);
+      device_->destroy_cq(*cq_);
+    }
+  }
+}
+
+TEST_F(ReceiveRing, SendsAndReceivesShareAQueue) {
+  Qp& qp = make(2);
+  for (uint64_t i = 0; i < 200; ++i) {
+    qp.post_recv(buffer(i));
+    qp.ring_receives();
+    spec::Wqe w = write_wqe(i);
+    w.opcode = static_cast<uint8_t>(i % 2 == 0 ? spec::WqeOp::kSend : spec::WqeOp::kSendImm);
+    qp.post(w);
+    qp.ring();
+    ASSERT_TRUE(card.send(qp.qpn(), 5));
+    const spec::Cqe sent = next(), received = next();
+    ASSERT_EQ(sent.recv, 0);
+    ASSERT_EQ(sent.status, 0);
+    ASSERT_EQ(received.recv, 1);
+    qp.on_completion(received);
+    ASSERT_EQ(qp.free_receives(), 4u);
+    ASSERT_EQ(qp.free_entries(), 63u);
+    qp.on_completion(sent);
+    ASSERT_EQ(qp.free_entries(), 64u);
+  }
+}
+
+TEST_F(ReceiveRing, Full) {
+  Qp& qp = make(2);
+  for (uint64_t i = 0; i < 4; ++i) qp.post_recv(buffer(i));
+  EXPECT_EQ(qp.free_receives(), 0u);
+  EXPECT_THAT(message<UsageError>([&] { qp.post_recv(buffer(4)); }), HasSubstr("all 4 entries"));
+  EXPECT_FALSE(card.send(qp.qpn(), 1));  // not told yet
+  qp.ring_receives();
+  qp.ring_receives();  // nothing new: no doorbell
+  EXPECT_EQ(card.qps[qp.qpn()].doorbells, 1u);
+  EXPECT_EQ(card.qps[qp.qpn()].receives, 4);
+  ASSERT_TRUE(card.send(qp.qpn(), 1));
+  EXPECT_THROW(qp.post_recv(buffer(4)), UsageError);  // the completion frees, not the message
+  qp.on_completion(next());
+  EXPECT_EQ(qp.free_receives(), 1u);
+  qp.post_recv(buffer(4));
+  qp.ring_receives();
+  for (uint64_t i = 1; i < 5; ++i) {
+    ASSERT_TRUE(card.send(qp.qpn(), 1));
+    const spec::Cqe cqe = next();
+    EXPECT_EQ(cqe.wr_id, buffer(i).wr_id);
+    qp.on_completion(cqe);
+  }
+  EXPECT_FALSE(card.send(qp.qpn(), 1));
+}
+
+TEST_F(ReceiveRing, PostedBeforeConnectIsToldByConnect) {
+  Qp& qp = make(3, 6, false);
+  qp.post_recv(buffer(0));
+  qp.ring_receives();
+  qp.post_recv(buffer(1));
+  qp.post(write_wqe(1));
+  EXPECT_TRUE(card.qps.empty());
+  EXPECT_EQ(qp.free_receives(), 6u);
+  card.log.clear();
+  qp.connect(1, 2, 3, 4);
+  EXPECT_EQ(card.qps[qp.qpn()].receives, 2);
+  EXPECT_EQ(card.qps[qp.qpn()].doorbells, 2u);
+  std::vector<uint64_t> doorbells;
+  for (const auto& a : card.log)
+    if (a.kind == 'w' && a.bar == 4) doorbells.push_back(a.offset);
+  EXPECT_EQ(doorbells, (std::vector<uint64_t>{reg::kDbRq, reg::kDbSq}));  // buffers before requests
+  ASSERT_TRUE(card.send(qp.qpn(), 1));
+  ASSERT_TRUE(card.send(qp.qpn(), 1));
+  EXPECT_FALSE(card.send(qp.qpn(), 1));
+}
+
+TEST_F(ReceiveRing, ConnectWithoutReceivesRingsNoDoorbell) {
+  Qp& qp = make(3);
+  EXPECT_EQ(card.qps[qp.qpn()].doorbells, 0u);
+}
+
+TEST_F(ReceiveRing, FailedQpFlushesInOrder) {
+  Qp& qp = make(3);
+  for (uint64_t i = 0; i < 6; ++i) qp.post_recv(buffer(i));
+  qp.ring_receives();
+  ASSERT_TRUE(card.send(qp.qpn(), 7));
+  device_->object_command(spec::ObjOp::kSetError, qp.qpn(), nullptr);
+  for (uint64_t i = 0; i < 6; ++i) {
+    const spec::Cqe cqe = next();
+    EXPECT_EQ(cqe.wr_id, buffer(i).wr_id);
+    EXPECT_EQ(cqe.status, status(i == 0 ? spec::CqeStatus::kOk : spec::CqeStatus::kFlushed));
+    qp.on_completion(cqe);
+  }
+  EXPECT_FALSE(cq_->poll());
+  EXPECT_EQ(qp.free_receives(), 8u);
+  // What is posted now is flushed, too.
+  qp.post_recv(buffer(6));
+  qp.ring_receives();
+  const spec::Cqe cqe = next();
+  EXPECT_EQ(cqe.wr_id, buffer(6).wr_id);
+  EXPECT_EQ(cqe.status, status(spec::CqeStatus::kFlushed));
+  qp.on_completion(cqe);
+  EXPECT_EQ(qp.free_receives(), 8u);
+}
+
+TEST_F(ReceiveRing, BadReceiveIsTheDevicesToReport) {
+  const auto first = [&](RecvRequest bad, uint32_t length) {
+    Qp& qp = make(3);
+    qp.post_recv(bad);
+    qp.post_recv(buffer(1));
+    qp.ring_receives();
+    EXPECT_FALSE(card.send(qp.qpn(), length));
+    const spec::Cqe cqe = next();
+    EXPECT_EQ(cqe.wr_id, bad.wr_id);
+    EXPECT_EQ(cqe.opcode, static_cast<uint8_t>(spec::WqeOp::kRecv));
+    qp.on_completion(cqe);
+    const spec::Cqe flushed = next();
+    EXPECT_EQ(flushed.status, status(spec::CqeStatus::kFlushed));
+    qp.on_completion(flushed);
+    EXPECT_EQ(qp.free_receives(), 8u);
+    return cqe.status;
+  };
+  RecvRequest bad{0, 100, 0, 5};
+  EXPECT_EQ(first(bad, 101), status(spec::CqeStatus::kLocalLength));
+  bad.lkey = ~key_;
+  EXPECT_EQ(first(bad, 100), status(spec::CqeStatus::kLocalProtection));
+  EXPECT_TRUE(device_->pop_error());
+}
+
+// Entries of the driver say nothing that the device does not take, whatever was in the ring before.
+TEST_F(ReceiveRing, EntriesOfTheLargestValues) {
+  Qp& qp = make(0);
+  for (uint64_t i = 0; i < 4; ++i) {
+    qp.post_recv(i % 2 == 0 ? RecvRequest{~0ull, ~0u, key_, ~0ull} : RecvRequest{0, 0, key_, 0});
+    qp.ring_receives();
+    ASSERT_TRUE(card.send(qp.qpn(), 0));
+    EXPECT_EQ(card.consumed.back().laddr, i % 2 == 0 ? ~0ull : 0);
+    qp.on_completion(next());
+  }
+}
+
+TEST_F(ReceiveRing, KindsOfReceivesDoNotMix) {
+  Qp& with = make(2);
+  EXPECT_THAT(message<UsageError>([&] { with.post_receives(1); }),
+              HasSubstr("post_receives of QP 0: it has a receive ring"));
+  QpConfig cfg;
+  cfg.scq = cfg.rcq = cq_->cqn();
+  Qp& without = connected(cfg);
+  EXPECT_THAT(message<UsageError>([&] { without.post_recv(buffer(0)); }),
+              HasSubstr("post_recv of QP 1: it has no receive ring"));
+  EXPECT_THAT(message<UsageError>([&] { without.ring_receives(); }), HasSubstr("ring_receives"));
+  EXPECT_THAT(message<UsageError>([&] { without.free_receives(); }), HasSubstr("free_receives"));
+  without.post_receives(1);
+  EXPECT_FALSE(card.send(without.qpn(), 0));  // a SEND needs a ring
+  ASSERT_TRUE(card.receive(without.qpn(), 3));
+  EXPECT_THROW(without.on_completion(next()), UsageError);
+}
+
+TEST_F(ReceiveRing, CompletionsAreChecked) {
+  Qp& qp = make(1);
+  spec::Cqe c;
+  c.qpn = qp.qpn();
+  c.recv = 1;
+  c.wr_id = buffer(0).wr_id;
+  EXPECT_THAT(message<DeviceError>([&] { qp.on_completion(c); }), HasSubstr("none"));
+  qp.post_recv(buffer(0));
+  EXPECT_THROW(qp.on_completion(c), DeviceError);  // the device does not know of it
+  qp.ring_receives();
+  c.qpn = qp.qpn() + 1;
+  EXPECT_THROW(qp.on_completion(c), UsageError);
+  c.qpn = qp.qpn();
+  c.wr_id = buffer(1).wr_id;
+  EXPECT_THAT(message<DeviceError>([&] { qp.on_completion(c); }),
+              HasSubstr("wr_id = 0x100000 instead of 0x0"));
+  EXPECT_EQ(qp.free_receives(), 1u);  // a refused completion frees nothing
+  c.wr_id = buffer(0).wr_id;
+  qp.on_completion(c);
+  EXPECT_EQ(qp.free_receives(), 2u);
+  EXPECT_THROW(qp.on_completion(c), DeviceError);  // twice
+  // An entry that could not be read has no wr_id.
+  qp.post_recv(buffer(1));
+  qp.ring_receives();
+  c.wr_id = 0;
+  c.status = status(spec::CqeStatus::kLocalMemory);
+  qp.on_completion(c);
+  EXPECT_EQ(qp.free_receives(), 2u);
+}
+
+TEST_F(ReceiveRing, RingsAreFreedWhenTheDeviceHasLetGo) {
+  Qp& qp = make(2);
+  EXPECT_EQ(card.live_buffers, 3u);
+  card.log.clear();
+  device_->destroy_qp(qp);
+  EXPECT_EQ(card.live_buffers, 1u);
+  bool confirmed = false;
+  for (const auto& a : card.log) {
+    if (a.kind == 'r' && a.offset == reg::kNicObjResult) confirmed = true;
+    if (a.kind == 'f') {
+      EXPECT_TRUE(confirmed);
+    }
+  }
+  make(2);
+  device_.reset();
+  EXPECT_EQ(card.live_buffers, 0u);
+}
+
+TEST_F(ReceiveRing, FailedConnectCanBeRepeated) {
+  Qp& qp = make(2, 6, false);
+  qp.post_recv(buffer(0));
+  card.fail_result = static_cast<uint32_t>(spec::ObjResult::kBadIndex);
+  EXPECT_THROW(qp.connect(1, 2, 3, 4), DeviceError);
+  EXPECT_EQ(qp.free_receives(), 3u);
+  qp.connect(1, 2, 3, 4);
+  EXPECT_TRUE(card.send(qp.qpn(), 1));
+}
+
+TEST_F(ReceiveRing, HostWorkIsCharged) {
+  Qp& qp = make(4);
+  card.charged.clear();
+  for (uint64_t i = 0; i < 3; ++i) qp.post_recv(buffer(i));
+  qp.ring_receives();
+  EXPECT_EQ(card.charged[HostCost::kPostWqe], 3u);
+  EXPECT_EQ(card.charged[HostCost::kDoorbell], 1u);
+  EXPECT_EQ(card.charged.size(), 2u);
+}
+
 // ----------------------------------------------------------------------- bad arguments
 
 TEST_F(Driver, ArgumentsAreRefusedByName) {
@@ -406,6 +717,7 @@ TEST_F(Driver, ArgumentsAreRefusedByName) {
   };
   bad([](QpConfig& c) { c.plane = 8; }, "plane = 8 is not in 0..7");
   bad([](QpConfig& c) { c.sq_log2 = 13; }, "sq_log2 = 13 is not in 0..12");
+  bad([](QpConfig& c) { c.rq_log2 = 13; }, "rq_log2 = 13 is not in 0..12");
   bad([](QpConfig& c) { c.scq = 1; }, "scq = 1");
   bad([](QpConfig& c) { c.rcq = 64; }, "rcq = 64");
   bad([](QpConfig& c) { c.window = 0; }, "window = 0 is not in 1..32767");

@@ -1,8 +1,8 @@
 // Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 // A card written from the contract (rtl/spec/{host,nic}.yaml) behind the Transport interface:
-// registers, object commands, send rings, completion queues, error log. Packets are not modelled: a
-// request completes when its doorbell rings.
+// registers, object commands, send and receive rings, completion queues, error log. Packets are not
+// modelled: a request completes when its doorbell rings, messages of a peer come as calls.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -59,7 +60,7 @@ class FakeCard : public Transport {
   struct QpState {
     spec::QpCtx ctx;
     uint16_t head = 0, tail = 0;
-    uint16_t receives = 0, received = 0;
+    uint16_t receives = 0, received = 0;  // with a receive ring: its tail and head
     unsigned doorbells = 0;
   };
   struct CqState {
@@ -73,6 +74,7 @@ class FakeCard : public Transport {
   std::map<uint32_t, spec::MrCtx> mrs;
   std::deque<ErrorEntry> errors;
   std::vector<spec::Wqe> executed;
+  std::vector<spec::Wqe> consumed;  // entries of receive rings, flushed ones too
   std::map<spec::ObjOp, unsigned> commands;
   bool hold = false;  // do not execute requests yet
 
@@ -104,17 +106,74 @@ class FakeCard : public Transport {
     ++cq.producer;
   }
 
-  /// A message with immediate arrives.
+  /// A WRITE with immediate arrives; false: there is no receive for it.
   bool receive(uint32_t qpn, uint32_t imm) {
     QpState& qp = qps.at(qpn);
-    if (qp.received == qp.receives) return false;
+    if (!ready(qp) || qp.received == qp.receives) return false;
     spec::Cqe cqe;
     cqe.qpn = qpn;
     cqe.recv = 1;
     cqe.imm = imm;
-    cqe.wr_id = qp.received++;
+    cqe.opcode = static_cast<uint8_t>(spec::WqeOp::kWriteImm);
+    cqe.wr_id = qp.ctx.rq_ring ? take_receive(qp).wr_id : qp.received++;
     complete(qp.ctx.rcq, cqe);
     return true;
+  }
+
+  /// A SEND of `length` bytes arrives; false: it is refused.
+  bool send(uint32_t qpn, uint32_t length, std::optional<uint32_t> imm = std::nullopt) {
+    QpState& qp = qps.at(qpn);
+    if (!ready(qp) || !qp.ctx.rq_ring || qp.received == qp.receives) return false;
+    const spec::Wqe entry = take_receive(qp);
+    spec::Wqe plain;  // all that an entry may say
+    plain.opcode = static_cast<uint8_t>(spec::WqeOp::kRecv);
+    plain.length = entry.length;
+    plain.laddr = entry.laddr;
+    plain.lkey = entry.lkey;
+    plain.wr_id = entry.wr_id;
+    uint8_t a[spec::Wqe::kBytes] = {}, b[spec::Wqe::kBytes] = {};
+    entry.pack(a);
+    plain.pack(b);
+    spec::Cqe cqe;
+    cqe.qpn = qpn;
+    cqe.recv = 1;
+    cqe.wr_id = entry.wr_id;
+    auto status = spec::CqeStatus::kOk;
+    if (std::memcmp(a, b, sizeof a) != 0) {
+      status = spec::CqeStatus::kBadOpcode;
+    } else if (length > entry.length) {
+      status = spec::CqeStatus::kLocalLength;
+    } else if (length != 0 && !key_valid(entry.lkey)) {
+      status = spec::CqeStatus::kLocalProtection;
+    }
+    cqe.status = static_cast<uint8_t>(status);
+    if (status != spec::CqeStatus::kOk) {
+      cqe.opcode = static_cast<uint8_t>(spec::WqeOp::kRecv);
+      complete(qp.ctx.rcq, cqe);
+      errors.push_back({spec::ErrCause::kLocal, qp.ctx.plane, qpn, qp.ctx.rq_psn});
+      fail(qpn);
+      return false;
+    }
+    cqe.opcode = static_cast<uint8_t>(imm ? spec::WqeOp::kSendImm : spec::WqeOp::kSend);
+    cqe.byte_len = length;
+    cqe.imm = imm.value_or(0);
+    complete(qp.ctx.rcq, cqe);
+    return true;
+  }
+
+  /// The QP goes to error and flushes its receive ring.
+  void fail(uint32_t qpn) {
+    QpState& qp = qps.at(qpn);
+    qp.ctx.state = static_cast<uint8_t>(spec::QpState::kError);
+    while (qp.ctx.rq_ring && qp.received != qp.receives) {
+      spec::Cqe cqe;
+      cqe.qpn = qpn;
+      cqe.recv = 1;
+      cqe.wr_id = take_receive(qp).wr_id;
+      cqe.opcode = static_cast<uint8_t>(spec::WqeOp::kRecv);
+      cqe.status = static_cast<uint8_t>(spec::CqeStatus::kFlushed);
+      complete(qp.ctx.rcq, cqe);
+    }
   }
 
   void execute(uint32_t qpn) {
@@ -131,7 +190,7 @@ class FakeCard : public Transport {
       cqe.byte_len = wqe.length;
       cqe.opcode = wqe.opcode;
       cqe.sq_head = qp.head;
-      if (wqe.opcode > static_cast<uint8_t>(spec::WqeOp::kRead)) {
+      if (wqe.opcode > static_cast<uint8_t>(spec::WqeOp::kSendImm)) {
         cqe.status = static_cast<uint8_t>(spec::CqeStatus::kBadOpcode);
       }
       if (wqe.signalled || cqe.status != 0) complete(qp.ctx.scq, cqe);
@@ -282,6 +341,17 @@ class FakeCard : public Transport {
     if ((bar != 0 && bar != 4) || offset % 4) throw std::logic_error("access outside the contract");
   }
 
+  static bool ready(const QpState& qp) {
+    return qp.ctx.state == static_cast<uint8_t>(spec::QpState::kReady);
+  }
+
+  spec::Wqe take_receive(QpState& qp) {
+    const uint32_t mask = (1u << qp.ctx.rq_log2) - 1;
+    consumed.push_back(
+        spec::Wqe::unpack(host(qp.ctx.rq_base + (qp.received++ & mask) * spec::Wqe::kBytes)));
+    return consumed.back();
+  }
+
   void run_command(spec::ObjOp op, uint32_t index) {
     ++commands[op];
     busy_left_ = busy_reads;
@@ -292,10 +362,19 @@ class FakeCard : public Transport {
       return;
     }
     switch (op) {
-      case spec::ObjOp::kWriteQp:
+      case spec::ObjOp::kWriteQp: {
+        const auto ctx = spec::QpCtx::unpack(obj_data_.data());
+        const bool fits = ctx.rq_ring
+                              ? ctx.rq_log2 <= spec::kNicMaxRingLog2 && ctx.rq_base % 64 == 0
+                              : ctx.rq_log2 == 0 && ctx.rq_base == 0;
+        if (!fits) {
+          result_ = static_cast<uint32_t>(spec::ObjResult::kBadValue);
+          break;
+        }
         qps[index] = QpState{};
-        qps[index].ctx = spec::QpCtx::unpack(obj_data_.data());
+        qps[index].ctx = ctx;
         break;
+      }
       case spec::ObjOp::kWriteCq:
         cqs[index] = CqState{};
         cqs[index].ctx = spec::CqCtx::unpack(obj_data_.data());
@@ -314,7 +393,7 @@ class FakeCard : public Transport {
         break;
       }
       case spec::ObjOp::kSetError:
-        qps[index].ctx.state = static_cast<uint8_t>(spec::QpState::kError);
+        fail(index);
         break;
       default:
         result_ = static_cast<uint32_t>(spec::ObjResult::kBadOp);
@@ -333,7 +412,15 @@ class FakeCard : public Transport {
     QpState& qp = qps.at(qpn);
     ++qp.doorbells;
     if (offset % 8 == 4) {
+      const auto claimed = static_cast<uint16_t>(value - qp.received);
+      const auto open = static_cast<uint16_t>(qp.receives - qp.received);
+      if (qp.ctx.rq_ring && (claimed > 1u << qp.ctx.rq_log2 || claimed < open)) {
+        errors.push_back({spec::ErrCause::kLocal, qp.ctx.plane, qpn, 0});
+        fail(qpn);
+        return;
+      }
       qp.receives = static_cast<uint16_t>(value);
+      if (!ready(qp)) fail(qpn);  // flushed at once
     } else {
       qp.tail = static_cast<uint16_t>(value);
       if (!hold) execute(qpn);

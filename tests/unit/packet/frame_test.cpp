@@ -67,6 +67,30 @@ TEST(Frame, AckBytes) {
   EXPECT_EQ(Bytes(got.begin(), got.end() - 8), want);
 }
 
+// Both SEND operations byte by byte behind the BTH: SENDH is behind an ImmDt.
+TEST(Frame, SendBytes) {
+  Frame f;
+  f.opcode = spec::PktOp::kSend;
+  f.send_number = 0x123456;
+  f.send_offset = 0x789ABCDE;
+  f.send_length = 0xF0E1D2C3;
+  f.imm = 0xA1B2C3D4;
+  f.payload = {0x11, 0x22, 0x33, 0x44, 0x55};
+  const auto behind_bth = [&f] {
+    const Bytes bytes = build(f);
+    EXPECT_EQ(bytes[42], static_cast<uint8_t>(f.opcode));
+    EXPECT_EQ(bytes[43], 0x30);  // three bytes of padding
+    return Bytes(bytes.begin() + 54, bytes.end() - 8);
+  };
+  const Bytes tail = {0x00, 0x12, 0x34, 0x56, 0x78, 0x9A, 0xBC, 0xDE, 0xF0, 0xE1,
+                      0xD2, 0xC3, 0x11, 0x22, 0x33, 0x44, 0x55, 0x00, 0x00, 0x00};
+  EXPECT_EQ(behind_bth(), tail);
+  f.opcode = spec::PktOp::kSendImm;
+  Bytes with_imm = {0xA1, 0xB2, 0xC3, 0xD4};
+  with_imm.insert(with_imm.end(), tail.begin(), tail.end());
+  EXPECT_EQ(behind_bth(), with_imm);
+}
+
 TEST(Frame, RoundTrip) {
   auto rng = ubl::test::rng(2);
   for (int i = 0; i < 5'000; ++i) {
@@ -86,6 +110,9 @@ TEST(Frame, SizesOfTheContract) {
   EXPECT_EQ(frame_flits(spec::PktOp::kReduceImm, spec::kLinkMtu), spec::kLinkMaxFrameFlits);
   EXPECT_EQ(frame_bytes(spec::PktOp::kReduceImm, spec::kLinkMtu), kMaxFrameBytes);
   EXPECT_EQ(frame_bytes(spec::PktOp::kAck, 0), kMinFrameBytes);
+  EXPECT_EQ(frame_bytes(spec::PktOp::kSend, 0), 74u);
+  EXPECT_EQ(frame_bytes(spec::PktOp::kSendImm, 1), 82u);
+  EXPECT_EQ(frame_flits(spec::PktOp::kSend, spec::kLinkMtu), spec::kLinkMaxFrameFlits);
   EXPECT_EQ(ecn_of(spec::PktOp::kAck), spec::Ecn::kNotEct);
   EXPECT_EQ(ecn_of(spec::PktOp::kReduce), spec::Ecn::kEct0);
 }
@@ -125,6 +152,14 @@ TEST(Frame, BuildRefusesWhatDoesNotFit) {
   refuses([](Frame& f) {
     f.opcode = spec::PktOp::kReadRequest;
     f.read_len = spec::kLinkMtu + 1;
+  });
+  refuses([](Frame& f) {
+    f.opcode = spec::PktOp::kSend;
+    f.send_number = 1 << 24;
+  });
+  refuses([](Frame& f) {
+    f.opcode = spec::PktOp::kSendImm;
+    f.payload.resize(spec::kLinkMtu + 1);
   });
 }
 
@@ -198,6 +233,93 @@ TEST(Parse, NamedErrors) {
   big[69] = 4;
   reseal(big);
   EXPECT_EQ(parse(big).error, ParseError::kTooLong);
+}
+
+// A SEND is as long as its lengths say, whatever SENDH says of the message.
+TEST(Parse, MalformedSends) {
+  // The frame with bytes less or more in front of the ICRC, and every length right again.
+  const auto resized = [](Bytes b, int bytes) {
+    if (bytes < 0) b.erase(b.end() - 8 + bytes, b.end() - 8);
+    if (bytes > 0) b.insert(b.end() - 8, static_cast<size_t>(bytes), 0);
+    b[16] = static_cast<uint8_t>((b.size() - 18) >> 8);
+    b[17] = static_cast<uint8_t>(b.size() - 18);
+    b[38] = static_cast<uint8_t>((b.size() - 38) >> 8);
+    b[39] = static_cast<uint8_t>(b.size() - 38);
+    if (b.size() >= kMinFrameBytes) reseal(b);
+    return b;
+  };
+  for (const auto op : {spec::PktOp::kSend, spec::PktOp::kSendImm}) {
+    Frame f;
+    f.opcode = op;
+    f.send_length = 1;
+    const int headers = op == spec::PktOp::kSend ? 12 : 16;
+    const size_t sendh = 54 + static_cast<size_t>(headers) - 12;
+    const Bytes empty = build(f);
+    ASSERT_EQ(parse(empty).error, ParseError::kNone);
+    EXPECT_TRUE(parse(empty).frame == f);
+    // A truncated SENDH, down to nothing behind the BTH.
+    for (int cut = 4; cut <= headers; cut += 4) {
+      const Bytes b = resized(empty, -cut);
+      EXPECT_EQ(parse(b).error,
+                b.size() < kMinFrameBytes ? ParseError::kTooShort : ParseError::kLengthMismatch)
+          << cut;
+    }
+    // No whole words.
+    for (const int bytes : {-1, -2, -3, 1, 2, 3})
+      EXPECT_EQ(parse(resized(empty, bytes)).error, ParseError::kLengthMismatch) << bytes;
+    // A pad count in a frame without a payload would reach into SENDH.
+    for (const uint8_t pad : {0x10, 0x20, 0x30}) {
+      Bytes b = empty;
+      b[43] ^= pad;
+      reseal(b);
+      EXPECT_EQ(parse(b).error, ParseError::kLengthMismatch);
+    }
+    for (const size_t payload : {1u, 2u, 3u, 4u, 5u}) {
+      f.payload.assign(payload, 0xFF);
+      const Bytes good = build(f);
+      ASSERT_EQ(parse(good).frame.payload.size(), payload);
+      if (payload < 4) {  // without the only word, padding would reach into SENDH
+        EXPECT_EQ(parse(resized(good, -4)).error, ParseError::kLengthMismatch) << payload;
+      }
+      // The pad count alone says how much of the words is payload; the rest must be zero.
+      Bytes other = good;
+      other[43] = 0x00;
+      reseal(other);
+      EXPECT_EQ(parse(other).frame.payload.size(), (payload + 3) / 4 * 4);
+      if (payload % 4 != 0) {
+        Bytes dirty = good;
+        dirty[dirty.size() - 9] = 1;
+        reseal(dirty);
+        EXPECT_EQ(parse(dirty).error, ParseError::kReservedNotZero);
+      }
+    }
+    // One word above the MTU; it fits the longest frame.
+    f.payload.assign(spec::kLinkMtu, 1);
+    EXPECT_EQ(parse(resized(build(f), 4)).error, ParseError::kTooLong);
+    f.payload.clear();
+    // The reserved byte of SENDH.
+    Bytes b = build(f);
+    b[sendh] = 0x01;
+    reseal(b);
+    EXPECT_EQ(parse(b).error, ParseError::kReservedNotZero);
+    // Another operation with the same bytes.
+    b = build(f);
+    b[42] = static_cast<uint8_t>(spec::PktOp::kWrite);
+    reseal(b);
+    EXPECT_EQ(parse(b).error, ParseError::kLengthMismatch);
+  }
+  // Taken for a SEND without immediate, ImmDt would be the first word of SENDH.
+  Frame f;
+  f.opcode = spec::PktOp::kSendImm;
+  f.imm = 0x00000005;
+  f.payload.assign(4, 7);
+  Bytes b = build(f);
+  b[42] = static_cast<uint8_t>(spec::PktOp::kSend);
+  reseal(b);
+  const ParseResult r = parse(b);
+  ASSERT_EQ(r.error, ParseError::kNone);
+  EXPECT_EQ(r.frame.send_number, 5u);
+  EXPECT_EQ(r.frame.payload.size(), 8u);
 }
 
 // What a switch changes on the way leaves the ICRC alone.

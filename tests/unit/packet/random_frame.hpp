@@ -9,10 +9,10 @@
 
 namespace ubl::test {
 
-inline constexpr std::array kAllOps = {spec::PktOp::kWrite,       spec::PktOp::kWriteImm,
-                                       spec::PktOp::kAck,         spec::PktOp::kReduce,
-                                       spec::PktOp::kReduceImm,   spec::PktOp::kReadRequest,
-                                       spec::PktOp::kReadResponse};
+inline constexpr std::array kAllOps = {
+    spec::PktOp::kWrite,        spec::PktOp::kWriteImm,  spec::PktOp::kAck,
+    spec::PktOp::kReduce,       spec::PktOp::kReduceImm, spec::PktOp::kReadRequest,
+    spec::PktOp::kReadResponse, spec::PktOp::kSend,      spec::PktOp::kSendImm};
 
 /// A frame of this operation with every field random, as parse gives it back.
 inline packet::Frame random_frame(std::mt19937_64& rng, spec::PktOp opcode) {
@@ -42,6 +42,11 @@ inline packet::Frame random_frame(std::mt19937_64& rng, spec::PktOp opcode) {
   if (op.aeth) {
     f.syndrome = static_cast<spec::Syndrome>(rng());
     f.msn = static_cast<uint32_t>(rng() & 0xFFFFFF);
+  }
+  if (op.sendh) {
+    f.send_number = static_cast<uint32_t>(rng() & 0xFFFFFF);
+    f.send_offset = static_cast<uint32_t>(rng());
+    f.send_length = static_cast<uint32_t>(rng());
   }
   if (op.payload) {
     // Short ones, long ones, and the borders.

@@ -39,7 +39,7 @@ struct MrRights {
   bool local_read = true;
   bool remote_write = true;
   bool remote_reduce = true;
-  bool local_write = true;  ///< target of own READs
+  bool local_write = true;  ///< target of own READs, receive buffers
   bool remote_read = true;
 };
 
@@ -78,10 +78,25 @@ struct QpConfig {
   uint32_t scq = 0;
   uint32_t rcq = 0;
   uint16_t window = 64;
+  /// log2 of the entries of a receive ring, 0..kNicMaxRingLog2: the QP takes SENDs into the buffers
+  /// of post_recv(). Nothing: receives are only counted, have no buffer and take immediates only.
+  std::optional<unsigned> rq_log2 = std::nullopt;
+};
+
+/// A buffer for one SEND, or for one immediate of a WRITE or REDUCE, which leaves it untouched.
+struct RecvRequest {
+  uint64_t laddr = 0;   ///< card address, any alignment
+  uint32_t length = 0;  ///< bytes; a longer message fails the QP, a shorter one is fine
+  uint32_t lkey = 0;    ///< of a region with local_write; not looked at for an empty message
+  uint64_t wr_id = 0;   ///< comes back in the completion
 };
 
 /// Reliable-connection queue pair. Created in reset; connect() makes it ready. Entries and receives
 /// posted before that are told to the device by connect().
+///
+/// Receives come in two kinds, fixed by QpConfig::rq_log2: entries of a receive ring (post_recv(),
+/// ring_receives(), free_receives()) or a mere count (post_receives()). The calls of the other kind
+/// throw UsageError.
 class Qp {
  public:
   uint32_t qpn() const { return qpn_; }
@@ -89,28 +104,43 @@ class Qp {
   bool connected() const { return connected_; }
   /// Once per QP: to connect again, destroy it and create another.
   void connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uint32_t rq_psn);
-  /// Entries that can be posted now. Space comes back through `sq_head` of send completions:
-  /// call on_completion() with each polled send completion of this QP.
+  /// Entries that can be posted now. Space comes back through `sq_head` of send completions, see
+  /// on_completion().
   unsigned free_entries() const;
   /// Writes one entry into the ring; UsageError when full. The device sees it after ring(). What
   /// the entry says is the device's to check: a bad one completes with an error status.
   void post(const spec::Wqe& wqe);
   /// Tells the device about all posted entries (one doorbell).
   void ring();
-  /// Lets the device accept `n` more immediates, 1..32767 (one doorbell).
+  /// Without a receive ring: lets the device accept `n` more immediates, 1..32767 (one doorbell).
   void post_receives(unsigned n);
+  /// With a receive ring: receives that can be posted now. Every posted receive completes exactly
+  /// once, in order, also when the QP fails (then as `flushed`); on_completion() frees its entry.
+  unsigned free_receives() const;
+  /// Writes one receive into the ring; UsageError when full. The device sees it after
+  /// ring_receives(). What it says is the device's to check, when a message arrives: a bad one
+  /// completes with an error status and fails the QP.
+  void post_recv(const RecvRequest& request);
+  /// Tells the device about all posted receives (one doorbell).
+  void ring_receives();
+  /// To be called with each polled completion of this QP, of any status; of a QP without a receive
+  /// ring only with send completions. UsageError: it is none of this QP. DeviceError: it completes
+  /// what was not posted, or out of order.
   void on_completion(const spec::Cqe& cqe);
   spec::QpStatus query();
 
  private:
   friend class Device;
   Qp(Device& dev, uint32_t qpn, const QpConfig& cfg);
+  void need_receive_ring(const char* call, bool needed = true) const;
+  void on_receive(const spec::Cqe& cqe);
   Device& dev_;
   uint32_t qpn_;
   QpConfig cfg_;
   uint16_t tail_ = 0, told_ = 0, head_ = 0, receives_ = 0;
+  uint16_t rq_tail_ = 0, rq_told_ = 0, rq_head_ = 0;
   bool connected_ = false;
-  std::unique_ptr<DmaBuffer> ring_;
+  std::unique_ptr<DmaBuffer> ring_, rq_ring_;
 };
 
 struct DeviceOptions {

@@ -35,6 +35,9 @@ struct Frame {
   spec::Syndrome syndrome = spec::Syndrome::kAck;  ///< AETH; parse passes unknown values
   uint32_t msn = 0;                                ///< AETH, 24 bits
   uint32_t read_len = 0;                           ///< RETH of a READ request: at most kLinkMtu
+  uint32_t send_number = 0;                        ///< SENDH, 24 bits
+  uint32_t send_offset = 0;                        ///< SENDH, bytes
+  uint32_t send_length = 0;                        ///< SENDH, bytes of the whole message
   std::vector<uint8_t> payload;                    ///< at most kLinkMtu bytes, of any number
 
   bool operator==(const Frame& o) const;
@@ -48,6 +51,7 @@ struct OpInfo {
   bool redh = false;
   bool immdt = false;
   bool aeth = false;
+  bool sendh = false;
   bool payload = false;
 };
 OpInfo op_info(spec::PktOp opcode);
@@ -84,7 +88,7 @@ enum class ParseError : uint8_t {
   kBadBth,           ///< partition key, version or a reserved bit
   kBadAddress,       ///< MAC and IP addresses are not those of two nodes of one plane
   kBadClass,         ///< DSCP is not that of a virtual channel
-  kReservedNotZero,  ///< reserved bytes of REDH, or padding, are not zero
+  kReservedNotZero,  ///< reserved bytes of REDH or SENDH, or padding, are not zero
 };
 /// Stable short name, such as "bad_icrc".
 const char* to_string(ParseError error);
