@@ -782,8 +782,9 @@ TEST(Random, SendErrorsEightPlanes) {
   }
 }
 
-// Errors at any moment and on any side, while both sides send: every receive completes once, in order,
-// the good ones are the messages in order, and no buffer changes when its receive is complete.
+// Errors at any moment and on any side, while both sides send: every receive completes once, in
+// order, the good ones are the messages in order, and no buffer changes when its receive is
+// complete.
 template <class B>
 void errors_at_any_moment(uint64_t salt) {
   constexpr unsigned kQps = 6, kMessages = 20, kReceives = 30;
@@ -837,7 +838,7 @@ void errors_at_any_moment(uint64_t salt) {
       for (unsigned m = 0; m < kMessages; ++m) {
         Wqe w;
         static constexpr WqeOp kOps[] = {WqeOp::kWrite, WqeOp::kWriteImm, WqeOp::kReduceImm,
-                                         WqeOp::kSend, WqeOp::kSendImm, WqeOp::kSend};
+                                         WqeOp::kSend,  WqeOp::kSendImm,  WqeOp::kSend};
         w.opcode = raw(kOps[rng() % 6]);
         w.signalled = 1;
         w.vc = raw(Vc::kBulk);

@@ -545,7 +545,8 @@ TYPED_TEST(Refused, Malformed) {
           "no message", [](Frame& f) { f.h.rkey = 0; }, {}, 64),
       frame(
           "empty, not the last", [](Frame& f) { f.h.len = 0, f.payload.clear(); }, {}, 64),
-      frame("immediate too early", [](Frame& f) { f.h.opcode = raw(PktOp::kSendImm); }, {}, 8000),
+      frame(
+          "immediate too early", [](Frame& f) { f.h.opcode = raw(PktOp::kSendImm); }, {}, 8000),
       frame(
           "second number", {}, [](Frame& f) { f.h.raddr += 1ull << 32; }, 8000),
       frame(
@@ -1012,8 +1013,8 @@ TYPED_TEST(Send, EveryErrorFlushesTheReceives) {
   }
 }
 
-// set_error while packets are on their way to memory: each receive completes once, in order, and not
-// before the last byte for its buffer is there, whatever its status.
+// set_error while packets are on their way to memory: each receive completes once, in order, and
+// not before the last byte for its buffer is there, whatever its status.
 TYPED_TEST(Send, ErrorWhilePacketsAreInFlight) {
   auto& b = this->bench;
   for (unsigned round = 0; round < 24; ++round) {
