@@ -86,7 +86,7 @@ struct Traffic {
         x.sq_psn = psn[c];
         x.rq_psn = psn[1 - c];
         Flow f;
-        if (kSendInCore && rng() % 4 != 0) {
+        if (rng() % 4 != 0) {
           const unsigned rq_log2 = static_cast<unsigned>(rng() % 5);
           B::add_ring(x, q, rq_log2);
           f.rq = 1u << rq_log2;
@@ -336,9 +336,7 @@ TEST(Random, OnePlane) {
     if (HasFailure()) return;
     sends += r.send_count;
   }
-  if (kSendInCore) {
-    EXPECT_GT(sends, 100u);
-  }
+  EXPECT_GT(sends, 100u);
 }
 
 TEST(Random, EightPlanes) {
@@ -410,10 +408,10 @@ TEST(Random, Faults) {
     for (unsigned q = 0; q < kQps; ++q) {
       b.connect(q, 0, 0, 1, [&](QpCtx& x) {
         x.sq_log2 = 5;
-        if (kSendInCore && q % 3 != 0) B::add_ring(x, q, 5);
+        if (q % 3 != 0) B::add_ring(x, q, 5);
       });
       for (unsigned c = 0; c < 2; ++c) {
-        if (!kSendInCore || q % 3 == 0) {
+        if (q % 3 == 0) {
           b.post_receives(c, q, 1000);
           continue;
         }
@@ -449,7 +447,7 @@ TEST(Random, Faults) {
           Wqe w;
           w.opcode = static_cast<uint8_t>(1 + rng() % 5);
           const bool read = w.opcode == raw(WqeOp::kRead);
-          if (kSendInCore && q % 3 != 0 && !read && rng() % 2) {
+          if (q % 3 != 0 && !read && rng() % 2) {
             w.opcode = raw(rng() % 2 ? WqeOp::kSend : WqeOp::kSendImm);
             w.imm = static_cast<uint32_t>(rng());
           }
@@ -529,7 +527,7 @@ TEST(Random, Faults) {
     for (unsigned c = 0; c < 2; ++c) {
       take_receives(c);
       for (unsigned q = 0; q < kQps; ++q) {
-        if (kSendInCore && q % 3 != 0) {
+        if (q % 3 != 0) {
           EXPECT_EQ(received[c][q], kReceives) << "card " << c << " QP " << q;
         }
       }
@@ -765,7 +763,6 @@ void errors_at_random(uint64_t salt) {
 }
 
 TEST(Random, SendErrorsOnePlane) {
-  if (!kSendInCore) GTEST_SKIP();
   for (unsigned round = 0; round < 20; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     errors_at_random<Bench<Vnic_core_p1Chk, 1>>(600 + round);
@@ -774,7 +771,6 @@ TEST(Random, SendErrorsOnePlane) {
 }
 
 TEST(Random, SendErrorsEightPlanes) {
-  if (!kSendInCore) GTEST_SKIP();
   for (unsigned round = 0; round < 10; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     errors_at_random<Bench<Vnic_coreChk, 8>>(700 + round);
@@ -943,7 +939,6 @@ void errors_at_any_moment(uint64_t salt) {
 }
 
 TEST(Random, ReceivesAndErrorsOnePlane) {
-  if (!kSendInCore) GTEST_SKIP();
   for (unsigned round = 0; round < 40; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     errors_at_any_moment<Bench<Vnic_core_p1Chk, 1>>(800 + round);
@@ -952,7 +947,6 @@ TEST(Random, ReceivesAndErrorsOnePlane) {
 }
 
 TEST(Random, ReceivesAndErrorsEightPlanes) {
-  if (!kSendInCore) GTEST_SKIP();
   for (unsigned round = 0; round < 12; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     errors_at_any_moment<Bench<Vnic_coreChk, 8>>(900 + round);

@@ -20,7 +20,6 @@ class Send : public Core<S> {
   using Base::kQp;
 
   void SetUp() override {
-    if (!kSendInCore) GTEST_SKIP();
     for (unsigned c = 0; c < 2; ++c) {
       lkey_buf[c] = bench.make_mr(c, 6, kBuf, kBufSize, false, false, false, true);
       std::vector<uint8_t> data(kBufSize);
@@ -32,7 +31,7 @@ class Send : public Core<S> {
   }
   // Nothing lands where no receive buffer was.
   void TearDown() override {
-    if (!kSendInCore || this->HasFatalFailure()) return;
+    if (this->HasFatalFailure()) return;
     for (unsigned c = 0; c < 2; ++c) {
       const auto is = bench.card[c]->mem.read(kBuf, kBufSize), must = want[c].read(kBuf, kBufSize);
       const auto at = std::mismatch(is.begin(), is.end(), must.begin()).first - is.begin();
@@ -288,7 +287,6 @@ TYPED_TEST(Send, RingsWrap) {
 
 // Tail and consumed receives are counts modulo 2^16.
 TEST(SendCount, OfReceivesWraps) {
-  if (!kSendInCore) GTEST_SKIP();
   Bench<Vnic_core_p1Chk, 1> b(77);
   b.timing = Timing{1, 2, 100, 1, 2, 0, 1, 100, 100, 100, false};
   for (unsigned c = 0; c < 2; ++c) {
