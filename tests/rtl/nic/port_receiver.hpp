@@ -31,17 +31,12 @@ inline constexpr uint8_t kSend = static_cast<uint8_t>(spec::PktOp::kSend);
 inline constexpr uint8_t kSendImm = static_cast<uint8_t>(spec::PktOp::kSendImm);
 inline constexpr uint16_t kPeer = 0x0777;
 
-// nic_port knows the SEND opcodes.
-inline constexpr bool kSendInPort = true;
-
 inline uint8_t code(spec::ErrCause c) { return static_cast<uint8_t>(c); }
 inline uint8_t code(spec::RxAction a) { return static_cast<uint8_t>(a); }
 
 // Everything but acknowledgements.
-inline constexpr std::array<uint8_t, 8> kAllRequests = {
-    kWrite, kWriteImm, kReduce, kReduceImm, kReadRequest, kReadResponse, kSend, kSendImm};
-inline const std::vector<uint8_t> kRequests(kAllRequests.begin(),
-                                            kAllRequests.end() - (kSendInPort ? 0 : 2));
+constexpr std::array<uint8_t, 8> kRequests = {kWrite,       kWriteImm,     kReduce, kReduceImm,
+                                              kReadRequest, kReadResponse, kSend,   kSendImm};
 
 inline spec::Txd random_txd(std::mt19937_64& r, uint8_t opcode, uint8_t vc, unsigned len) {
   spec::Txd d;

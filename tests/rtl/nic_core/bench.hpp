@@ -29,9 +29,6 @@
 
 namespace nic_core_test {
 
-// nic_core knows SEND and receive rings.
-inline constexpr bool kSendInCore = true;
-
 using namespace ubl::spec;
 using Rng = std::mt19937_64;
 

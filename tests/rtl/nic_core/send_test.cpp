@@ -20,7 +20,6 @@ class Send : public Core<S> {
   using Base::kQp;
 
   void SetUp() override {
-    if (!kSendInCore) GTEST_SKIP();
     for (unsigned c = 0; c < 2; ++c) {
       lkey_buf[c] = bench.make_mr(c, 6, kBuf, kBufSize, false, false, false, true);
       std::vector<uint8_t> data(kBufSize);
@@ -32,7 +31,7 @@ class Send : public Core<S> {
   }
   // Nothing lands where no receive buffer was.
   void TearDown() override {
-    if (!kSendInCore || this->HasFatalFailure()) return;
+    if (this->HasFatalFailure()) return;
     for (unsigned c = 0; c < 2; ++c) {
       const auto is = bench.card[c]->mem.read(kBuf, kBufSize), must = want[c].read(kBuf, kBufSize);
       const auto at = std::mismatch(is.begin(), is.end(), must.begin()).first - is.begin();
@@ -288,7 +287,6 @@ TYPED_TEST(Send, RingsWrap) {
 
 // Tail and consumed receives are counts modulo 2^16.
 TEST(SendCount, OfReceivesWraps) {
-  if (!kSendInCore) GTEST_SKIP();
   Bench<Vnic_core_p1Chk, 1> b(77);
   b.timing = Timing{1, 2, 100, 1, 2, 0, 1, 100, 100, 100, false};
   for (unsigned c = 0; c < 2; ++c) {
@@ -546,6 +544,8 @@ TYPED_TEST(Refused, Malformed) {
       frame(
           "empty, not the last", [](Frame& f) { f.h.len = 0, f.payload.clear(); }, {}, 64),
       frame(
+          "immediate too early", [](Frame& f) { f.h.opcode = raw(PktOp::kSendImm); }, {}, 8000),
+      frame(
           "second number", {}, [](Frame& f) { f.h.raddr += 1ull << 32; }, 8000),
       frame(
           "offset repeats", {}, [](Frame& f) { f.h.raddr -= 4096; }, 8000),
@@ -710,6 +710,40 @@ TYPED_TEST(Refused, QpWithoutARing) {
   this->expect_state(1, QpState::kError);
   this->expect_log(1, {ErrCause::kMalformed});
   this->expect_no_cqe(1, 1);  // these receives have no entries to complete
+}
+
+// Nothing but READs may follow a READ that has no answer yet.
+TYPED_TEST(Refused, SendBehindAnOpenRead) {
+  auto& b = this->bench;
+  const uint32_t inbox = b.make_mr(0, 8, 0x600000, kSize, false, false, false, true);
+  const uint32_t outbox = b.make_mr(1, 8, kSrc, kSize, false, false, false, false, true);
+  std::vector<Frame> asked;
+  this->record(0, asked);
+  b.b().stuck_bulk = true;
+  for (unsigned i = 0; i < 3; ++i) this->receive(i);
+  Wqe w;
+  w.opcode = raw(WqeOp::kRead);
+  w.signalled = 1;
+  w.vc = raw(Vc::kReq);
+  w.length = 80000;
+  w.laddr = 0x600000;
+  w.raddr = kSrc;
+  w.lkey = inbox;
+  w.rkey = outbox;
+  b.post(0, this->kQp, w);
+  b.run(1500);
+  ASSERT_EQ(asked.size(), 20u);
+  Frame f = asked.back();
+  f.h.psn = (f.h.psn + 1) & 0xffffff;
+  f.h.opcode = raw(PktOp::kSend);
+  f.h.raddr = 0;
+  f.h.rkey = f.h.len = 0;
+  b.b().receive(f, this->kPlane);
+  b.run(500);
+  this->expect_log(1, {ErrCause::kMalformed});
+  b.b().stuck_bulk = false;
+  for (unsigned i = 0; i < 3; ++i) this->expect_flushed(i);
+  this->expect_no_cqe(1, 1);
 }
 
 // The first check that fails decides.
@@ -974,6 +1008,49 @@ TYPED_TEST(Send, EveryErrorFlushesTheReceives) {
       this->fresh();
       if (testing::Test::HasFailure()) return;
     }
+  }
+}
+
+// set_error while packets are on their way to memory: each receive completes once, in order, and
+// not before the last byte for its buffer is there, whatever its status.
+TYPED_TEST(Send, ErrorWhilePacketsAreInFlight) {
+  auto& b = this->bench;
+  for (unsigned round = 0; round < 24; ++round) {
+    SCOPED_TRACE(round);
+    b.timing.mem_min = round % 2 ? 5 : 600;
+    b.timing.mem_max = 700;
+    for (unsigned i = 0; i < 12; ++i) {
+      b.write_recv(1, this->kQp, this->buffer(100 + i, 0x4000, this->place(100 + i)));
+    }
+    b.ring_recv(1, this->kQp);
+    b.settle();
+    for (unsigned i = 0; i < 6; ++i) {
+      b.write_wqe(0, this->kQp, this->send(i == 3 ? 12000 : 500, i, 256 * i));
+    }
+    b.ring(0, this->kQp);
+    b.run(80 + b.rng() % 700);
+    EXPECT_EQ(b.command(1, ObjOp::kSetError, this->kQp), ObjResult::kOk);
+    bool flushing = false;
+    for (unsigned i = 0; i < 12; ++i) {
+      const Cqe e = b.wait_cqe(1, 1);
+      EXPECT_EQ(e.wr_id, 100 + i);
+      if (e.status == raw(CqeStatus::kOk)) {
+        EXPECT_FALSE(flushing) << i;
+        EXPECT_EQ(e.byte_len, i == 3 ? 12000u : 500u);
+        this->delivered(this->place(100 + i), i == 3 ? 12000 : 500, 256 * i);
+      } else {
+        flushing = true;
+        EXPECT_EQ(e.status, raw(CqeStatus::kFlushed)) << i;
+        // From now on the buffer belongs to its owner again.
+        this->undefined(this->place(100 + i), 0x4000);
+      }
+    }
+    this->expect_no_cqe(1, 1);
+    b.timing.mem_min = 5, b.timing.mem_max = 60;
+    const auto is = b.b().mem.read(kBuf, kBufSize), must = this->want[1].read(kBuf, kBufSize);
+    ASSERT_TRUE(is == must) << "written behind a completion";
+    this->fresh();
+    if (testing::Test::HasFailure()) return;
   }
 }
 
@@ -1527,6 +1604,29 @@ TYPED_TEST(Send, WaitingIsIdle) {
 }
 
 using WideSend = Send<Setup<Vnic_coreChk, 8>>;
+
+// A QP whose packets change the plane waits for the old one to run empty; buffers stay right.
+TEST_F(WideSend, APlaneMayChangeAtTheReceiver) {
+  auto& b = bench;
+  Rng rng(7);
+  b.a().send = [&](Frame f, unsigned) {
+    f.due += b.b().now - b.a().now;
+    b.b().receive(std::move(f), static_cast<unsigned>(rng() % 8));
+  };
+  b.timing.link_min = b.timing.link_max = 20;
+  b.timing.rx_rate = 100;
+  this->rings(4, [](QpCtx& x) { x.window = 1; });
+  for (unsigned i = 0; i < 6; ++i) {
+    this->receive(i);
+    b.write_wqe(0, kQp, this->send(9000, i, 64 * i));
+    this->delivered(place(i), 9000, 64 * i);
+  }
+  b.ring(0, kQp);
+  for (unsigned i = 0; i < 6; ++i) {
+    this->expect_recv(i, kOpSend, 9000);
+    this->expect_cqe(0, 0, i, CqeStatus::kOk);
+  }
+}
 
 // Header waiting for an entry on plane 7, traffic of all kinds on the others.
 TEST_F(WideSend, AWaitingHeaderBlocksItsOwnPlaneOnly) {
