@@ -34,3 +34,19 @@ files() {
     done | sed 's|^\./||' | sort -u
   fi
 }
+
+# The yosys of the npm package, in the version that our netlists and proofs were tried with; Debian
+# 12's reads part of the RTL only.
+yosys_package=@yowasp/yosys
+yosys_version=0.55.944
+yosys_folder=$root/build/tools/node_modules/$yosys_package
+
+# yosys_script any|new SCRIPT: the script names files of its own folder
+yosys_script() {
+  if [ "$1" = new ]; then
+    [ -f "$yosys_folder/gen/bundle.js" ] || { echo "no yosys $yosys_version; run: scripts/setup --for full"; return 1; }
+    node "$root/scripts/yosys.mjs" "$yosys_folder" "$2"
+  else
+    (cd "$(dirname "$2")" && yosys -q -s "$(basename "$2")")
+  fi
+}
