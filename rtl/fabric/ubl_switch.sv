@@ -11,7 +11,8 @@
 //
 // When the sink is not ready: no credits come back on tx_credit_i, frames of that VC wait in the
 // input buffers, and the senders run out of credits; other outputs and VCs go on.
-// Frames without a route and flits that break the protocol are dropped and reported on err_*.
+// Frames without a route and flits that break the protocol are dropped and reported on err_*; a
+// frame that is cut or has a wrong FCS is reported and leaves with an FCS that is surely wrong.
 //
 // See also: README.md (theory of operation, corner cases).
 
@@ -85,8 +86,9 @@ module ubl_switch #(
     $error("RouteNodes must be a power of two up to 8192");
   end
 
-  logic [Radix*32-1:0] rx, ev, st, rd0, rd1, gnt, wr_slot;
-  logic [Radix*2-1:0]  credit_err;
+  logic [Radix*32-1:0] rx, ev, st, rd0, rd1, gnt, wr, ends, stomp, stomp_data;
+  logic                stomp_any;
+  logic [Radix*2-1:0]  credit_err, fcs_err;
 
   ubl_switch_route #(
     .Radix(Radix),
@@ -104,14 +106,28 @@ module ubl_switch #(
       .clk_i, .rst_ni,
       .rx_i(rx[p*32 +: 32]),
       .gnt_i(gnt[p*32 +: 32]),
-      .wr_slot_o(wr_slot[p*32 +: 32]),
+      .wr_o(wr[p*32 +: 32]),
       .ev_o(ev[p*32 +: 32]),
+      .end_o(ends[p*32 +: 32]),
       .st_o(st[p*32 +: 32]),
       .rd0_o(rd0[p*32 +: 32]),
       .rd1_o(rd1[p*32 +: 32]),
       .rx_credit_o(rx_credit_o[p*3 +: 3])
     );
   end
+
+  ubl_switch_fcs #(
+    .Radix(Radix)
+  ) u_fcs (
+    .clk_i, .rst_ni, .rx_valid_i, .rx_data_i,
+    .rx_i(rx),
+    .wr_i(wr),
+    .end_i(ends),
+    .stomp_any_o(stomp_any),
+    .stomp_o(stomp),
+    .stomp_data_o(stomp_data),
+    .err_o(fcs_err)
+  );
 
   ubl_switch_match #(
     .Radix(Radix),
@@ -134,7 +150,10 @@ module ubl_switch #(
     .EnableEcn(EnableEcn)
   ) u_xbar (
     .clk_i, .rst_ni, .rx_valid_i, .rx_data_i,
-    .wr_slot_i(wr_slot),
+    .wr_i(wr),
+    .stomp_any_i(stomp_any),
+    .stomp_i(stomp),
+    .stomp_data_i(stomp_data),
     .rd0_i(rd0),
     .rd1_i(rd1),
     .tx_valid_o, .tx_meta_o, .tx_data_o
@@ -146,6 +165,7 @@ module ubl_switch #(
     .clk_i, .rst_ni,
     .st_i(st),
     .credit_err_i(credit_err),
+    .fcs_err_i(fcs_err),
     .tx_valid_i(tx_valid_o),
     .idle_o, .err_valid_o, .err_code_o
   );

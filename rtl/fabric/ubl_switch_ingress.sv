@@ -5,9 +5,9 @@
 // a frame, streams up to two granted frames out of the buffer at once, returns credits.
 //
 // The flits themselves are in ubl_switch_xbar; this module only handles slot numbers. A flit is
-// always written to the slot `wr_slot_o`, which is allocated one flit ahead. So the `next` link of
+// always written to the slot named on `wr_o`, which is allocated one flit ahead. So the `next` link of
 // a flit is known when it is stored, and the only slot that a reader can reach before it is
-// written is `wr_slot_o` itself: that comparison is the whole cut-through interlock.
+// written is that slot itself: that comparison is the whole cut-through interlock.
 //
 // When the sink is not ready: there is no back-pressure inside. The matcher grants a frame only
 // when the output holds credits for all of it; until then frames stay in their slots and the
@@ -30,10 +30,12 @@ module ubl_switch_ingress #(
   input  logic [31:0] rx_i /* verilator public_flat_rd */,
   /// Grant for one frame (ubl_pkg::switch_gnt_t).
   input  logic [31:0] gnt_i /* verilator public_flat_rd */,
-  /// Slot that a flit arriving in this cycle is written to.
-  output logic [31:0] wr_slot_o,
+  /// What happens to a flit arriving in this cycle (ubl_pkg::switch_wr_t).
+  output logic [31:0] wr_o,
   /// Start of a stored frame (ubl_pkg::switch_ev_t).
   output logic [31:0] ev_o,
+  /// End of a stored frame (ubl_pkg::switch_end_t).
+  output logic [31:0] end_o,
   /// Status (ubl_pkg::switch_err_st_t above switch_rd_st_t).
   output logic [31:0] st_o,
   /// Flit leaving through read port 0 (ubl_pkg::switch_rd_t).
@@ -69,6 +71,8 @@ module ubl_switch_ingress #(
   state_e            state_q;
   logic [1:0]        f_vc_q;    // VC of the open frame
   logic [LenW-1:0]   f_rem_q;   // flits of the open frame still to come
+  logic              f_last_q;  // StFrame: one more; StClose: the lost flit was to be the last one
+  logic [5:0]        f_empty_q; // unused bytes of its last flit by its IP header
   logic              tail_q;    // StClose: the offending frame has ended already
   logic [SlotAw-1:0] wr_slot_q;
   logic [SlotAw-1:0] fresh_q;   // slots from here on were never used
@@ -88,6 +92,7 @@ module ubl_switch_ingress #(
   logic [1:0]        vc0_q, vc1_q;
 
   ubl_pkg::switch_ev_t ev_q;
+  ubl_pkg::switch_end_t end_q;
   ubl_pkg::switch_err_st_t err_st_q;
   ubl_pkg::switch_rd_st_t  rd_st_q;
   ubl_pkg::switch_rd_t rd0_q, rd1_q;
@@ -96,7 +101,9 @@ module ubl_switch_ingress #(
   assign st_o = {8'd0, err_st_q, rd_st_q};
   assign rd0_o = 32'(rd0_q);
   assign rd1_o = 32'(rd1_q);
-  assign wr_slot_o = 32'(wr_slot_q);
+  assign wr_o = {12'd0, f_empty_q, f_last_q, state_q == StClose, state_q == StFrame,
+                 SlotW'(wr_slot_q)};
+  assign end_o = 32'(end_q);
   assign rx_credit_o = credit_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin : p_ingress
@@ -104,7 +111,8 @@ module ubl_switch_ingress #(
     logic [SlotAw-1:0] s0, s1, p0, p1, new_slot, wr_d;
     logic [CtlW-1:0]   w0, w1;
     logic [LenW-1:0]   r0, r1;
-    logic              can_store, known, counted, store, start, st_eop, last;
+    logic              can_store, known, counted, store, start, st_eop, last, cut;
+    logic [5:0]        empty;
     logic [1:0]        tag;
     logic [3:0]        err;
     logic [CntW-1:0]   ret;
@@ -115,6 +123,8 @@ module ubl_switch_ingress #(
       state_q    <= StIdle;
       f_vc_q     <= '0;
       f_rem_q    <= '0;
+      f_last_q   <= 1'b0;
+      f_empty_q  <= '0;
       tail_q     <= 1'b0;
       wr_slot_q  <= '0;
       fresh_q    <= SlotAw'(1);
@@ -133,6 +143,7 @@ module ubl_switch_ingress #(
       vc0_q      <= '0;
       vc1_q      <= '0;
       ev_q       <= '0;
+      end_q      <= '0;
       err_st_q   <= '0;
       rd_st_q    <= '0;
       rd0_q      <= '0;
@@ -143,6 +154,7 @@ module ubl_switch_ingress #(
       // Pulses last one cycle.
       credit_q      <= '0;
       ev_q.valid    <= 1'b0;
+      end_q.valid   <= 1'b0;
       err_st_q      <= {used_any_q, 5'd0};
       rd_st_q       <= '0;
       rd0_q.valid   <= 1'b0;
@@ -176,17 +188,24 @@ module ubl_switch_ingress #(
         tag     = rx.vc;
         known   = rx.vc != ubl_pkg::FabricNoVc;
         counted = rx.valid && known && used_q[rx.vc] != CntW'(VcDepth);
-        last    = f_rem_q == LenW'(1);
+        last    = f_last_q;
+        cut     = 1'b0;
+        // Whatever ends a frame early, it leaves with whole flits.
+        empty   = f_last_q ? f_empty_q : 6'd0;
         if (rx.valid) begin
           if (state_q == StFrame) begin
             if (rx.sop) err = 4'(ubl_pkg::SwitchErrSopInFrame);
             else if (!known) err = 4'(ubl_pkg::SwitchErrVc);
             else if (!counted || !can_store) err = 4'(ubl_pkg::SwitchErrOverflow);
             else if (rx.vc != f_vc_q) err = 4'(ubl_pkg::SwitchErrVc);
-            else if (rx.eop != last) err = 4'(ubl_pkg::SwitchErrLength);
+            else if (rx.eop != last || (last && rx.empty != f_empty_q)) begin
+              err = 4'(ubl_pkg::SwitchErrLength);
+            end
             store   = counted && can_store;
             st_eop  = rx.eop || rx.sop || last;
+            cut     = rx.sop || rx.eop != last || rx.empty != f_empty_q;
             f_rem_q <= f_rem_q - LenW'(1);
+            f_last_q <= store ? f_rem_q == LenW'(2) : last;
             if (!store) begin
               state_q <= StClose;
               tail_q  <= rx.eop;
@@ -201,12 +220,18 @@ module ubl_switch_ingress #(
             if (!known) err = 4'(ubl_pkg::SwitchErrVc);
             else if (!counted || !can_store) err = 4'(ubl_pkg::SwitchErrOverflow);
             else if (!rx.ok) err = 4'(ubl_pkg::SwitchErrNoRoute);
-            else if (rx.len_bad || rx.eop != last) err = 4'(ubl_pkg::SwitchErrLength);
+            else if (rx.len_bad || rx.eop != last || rx.empty_bad) begin
+              err = 4'(ubl_pkg::SwitchErrLength);
+            end
             start   = counted && can_store && rx.ok && !rx.len_bad;
             store   = start;
             st_eop  = rx.eop || last;
+            cut     = rx.eop != last || rx.empty_bad;
+            empty   = last ? rx.empty : 6'd0;
             f_vc_q  <= rx.vc;
             f_rem_q <= rx.len - LenW'(1);
+            f_last_q  <= rx.len == LenW'(2);
+            f_empty_q <= rx.empty;
             if (start && !st_eop) state_q <= StFrame;
             else state_q <= rx.eop ? StIdle : StDrop;
           end else begin
@@ -218,6 +243,7 @@ module ubl_switch_ingress #(
           // Ends a frame whose rest was lost; this flit owes nobody a credit.
           store   = 1'b1;
           st_eop  = 1'b1;
+          cut     = 1'b1;
           tag     = ubl_pkg::FabricNoVc;
           state_q <= (rx.valid ? rx.eop || (tail_q && !rx.sop) : tail_q) ? StIdle : StDrop;
         end
@@ -239,8 +265,7 @@ module ubl_switch_ingress #(
           end else begin
             fresh_q <= fresh_q + SlotAw'(1);
           end
-          ctl[wr_slot_q] <= {new_slot, tag, st_eop,
-                             rx.eop && (start || (state_q == StFrame && !rx.sop)) ? rx.empty : 6'd0};
+          ctl[wr_slot_q] <= {new_slot, tag, st_eop, empty};
           wr_slot_q <= new_slot;
         end else begin
           if (v0) stack[sp_q] <= s0;
@@ -291,6 +316,7 @@ module ubl_switch_ingress #(
         if (start) begin
           ev_q <= {rx.ect, rx.out, rx.len, rx.vc, SlotW'(wr_slot_q), 1'b1};
         end
+        if (store && st_eop) end_q <= {cut, empty, SlotW'(wr_slot_q), 1'b1};
         err_st_q <= {used_any || a0 || a1 || v0 || v1 || counted || pend_any_q || err != 4'd0,
                      err != 4'd0, err};
         rd_st_q <= {r1, r0,

@@ -73,7 +73,8 @@ module ubl_switch_route #(
     logic [31:0] dst;
     logic [7:0]  port;
     logic [16:0] flits;
-    logic        ok, len_bad, ect;
+    logic [5:0]  empty;
+    logic        ok, len_bad, ect, empty_bad;
 
     rx_o = '0;
     meta = '0;
@@ -86,6 +87,8 @@ module ubl_switch_route #(
     ok = 1'b0;
     len_bad = 1'b0;
     ect = 1'b0;
+    empty = '0;
+    empty_bad = 1'b0;
     for (int unsigned p = 0; p < Radix; p++) begin
       if (rx_valid_i[p]) begin
         meta = rx_meta_i[p*10 +: 10];
@@ -94,6 +97,8 @@ module ubl_switch_route #(
         ok = 1'b0;
         len_bad = 1'b0;
         ect = 1'b0;
+        empty = meta[5:0];
+        empty_bad = 1'b0;
         if (meta[9]) begin
           // Network order: the first byte is the most significant.
           ether_type = {rx_data_i[p*512 + 96 +: 8], rx_data_i[p*512 + 104 +: 8]};
@@ -111,8 +116,11 @@ module ubl_switch_route #(
           flits = (17'(total_length) + 17'(ubl_pkg::LinkEthBytes + ubl_pkg::LinkFcsBytes +
                                            ubl_pkg::LinkFlitBytes - 1)) >> 6;
           len_bad = flits > 17'(ubl_pkg::LinkMaxFrameFlits);
+          empty = 6'd0 - (total_length[5:0] + 6'(ubl_pkg::LinkEthBytes + ubl_pkg::LinkFcsBytes));
+          empty_bad = meta[8] && empty != meta[5:0];
         end
-        rx_o[p*32 +: 32] = {4'd0, port[PortW-1:0], flits[LenW-1:0], len_bad, ok, ect, meta, 1'b1};
+        rx_o[p*32 +: 32] = {3'd0, empty_bad, port[PortW-1:0], flits[LenW-1:0], len_bad, ok, ect,
+                             meta[9:6], empty, 1'b1};
       end
     end
   end

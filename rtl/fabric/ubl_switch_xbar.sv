@@ -8,7 +8,8 @@
 //
 // When the sink is not ready: cannot happen, a flit is read only when its credit is held.
 //
-// Frames granted with a mark get their ECN field set to CE on the way.
+// Frames granted with a mark get their ECN field set to CE on the way. The FCS of a frame found bad
+// is changed in the memory, at the latest in the cycle in which it is read (bypass).
 //
 // Memory and marks are variables of one clocked process (blocking assignments, the memory written
 // after all reads); the outputs are registers. A flit's data are copied once in and once out.
@@ -29,8 +30,14 @@ module ubl_switch_xbar #(
   input  logic [Radix-1:0]     rx_valid_i,
   /// Data of each.
   input  logic [Radix*512-1:0] rx_data_i,
-  /// Slot of each, one word per input.
-  input  logic [Radix*32-1:0]  wr_slot_i,
+  /// Slot of each, one word per input (ubl_pkg::switch_wr_t).
+  input  logic [Radix*32-1:0]  wr_i,
+  /// Any flit is to be stomped.
+  input  logic                 stomp_any_i,
+  /// Which, one word per input (ubl_pkg::switch_stomp_t).
+  input  logic [Radix*32-1:0]  stomp_i,
+  /// Change of its FCS, one word per input.
+  input  logic [Radix*32-1:0]  stomp_data_i,
   /// Flits leaving, one word per input (ubl_pkg::switch_rd_t), read port 0.
   input  logic [Radix*32-1:0]  rd0_i,
   /// Read port 1.
@@ -62,6 +69,9 @@ module ubl_switch_xbar #(
   logic [31:0]      delta [1 << PortW];  // change of its FCS
   ubl_pkg::switch_rd_t rd;               // flit being worked on
   logic [AtW-1:0]   fcs_at [1 << PortW]; // where its FCS begins, bytes from the next flit; signed
+  logic [AtW-1:0]   fcs_pos [1 << PortW];   // the same from the start of the frame
+  logic [15:0]      sum_diff [1 << PortW];  // change of its IP checksum, first byte in the low bits
+  ubl_pkg::switch_stomp_t stomp;         // flit being stomped
 
   // Product modulo the CRC polynomial, bit 31 = x^0.
   function automatic logic [31:0] crc_mul(input logic [31:0] a, input logic [31:0] b);
@@ -113,6 +123,7 @@ module ubl_switch_xbar #(
     logic [SlotAw+PortW-1:0] from;
     logic [15:0]             sum, new_sum;
     logic [AtW-1:0]          at, byte_at;
+    logic [511:0]            word;
 
     if (!rst_ni) begin
       tx_valid_o <= '0;
@@ -120,6 +131,25 @@ module ubl_switch_xbar #(
       marked = '0;
     end else begin
       tx_valid_o <= '0;
+      // Stomp: the bytes of the FCS that are in the last flit; nothing foreign behind the end.
+      if (stomp_any_i) begin
+        for (int unsigned i = 0; i < Radix; i++) begin
+          stomp = stomp_i[i*32 +: ubl_pkg::SwitchStompBits];
+          if (stomp.valid) begin
+            from = {stomp.slot[SlotAw-1:0], PortW'(i)};
+            word = mem[from] & (~512'd0 >> {stomp.empty, 3'd0});
+            at = AtW'(60) - AtW'(stomp.empty);
+            for (int unsigned b = 0; b < 4; b++) begin
+              byte_at = at + AtW'(b);
+              if (byte_at[AtW-1:6] == '0) begin
+                word[{byte_at[5:0], 3'd0} +: 8] =
+                    word[{byte_at[5:0], 3'd0} +: 8] ^ stomp_data_i[i*32 + b*8 +: 8];
+              end
+            end
+            mem[from] = word;
+          end
+        end
+      end
       for (int unsigned i = 0; i < Radix; i++) begin
         for (int unsigned r = 0; r < 2; r++) begin
           rd = r == 0 ? rd0_i[i*32 +: ubl_pkg::SwitchRdBits] : rd1_i[i*32 +: ubl_pkg::SwitchRdBits];
@@ -139,7 +169,15 @@ module ubl_switch_xbar #(
                 tx_data_o[32'(out)*512 + EcnByte*8 +: 2] <= 2'(ubl_pkg::EcnCe);
                 tx_data_o[32'(out)*512 + SumByte*8 +: 16] <= {new_sum[7:0], new_sum[15:8]};
                 sum = sum ^ new_sum;
-                delta[out] = fcs_delta({sum[7:0], sum[15:8]}, at);
+                sum_diff[out] = {sum[7:0], sum[15:8]};
+                fcs_pos[out] = at;
+                delta[out] = fcs_delta(sum_diff[out], at);
+              end
+              // A frame that ends early has been stomped where its last flit ends. That must stay
+              // the complement of the right FCS, which has changed by the CRC up to there.
+              if (rd.eop && at != AtW'(60) - AtW'(rd.empty)) begin
+                delta[out] = fcs_delta(sum_diff[out], fcs_pos[out] - at + AtW'(60));
+                at = AtW'(60);
               end
               for (int unsigned b = 0; b < 4; b++) begin
                 byte_at = at + AtW'(b);
@@ -155,7 +193,7 @@ module ubl_switch_xbar #(
         end
       end
       for (int unsigned i = 0; i < Radix; i++) begin
-        if (rx_valid_i[i]) mem[{wr_slot_i[i*32 +: SlotAw], PortW'(i)}] = rx_data_i[i*512 +: 512];
+        if (rx_valid_i[i]) mem[{wr_i[i*32 +: SlotAw], PortW'(i)}] = rx_data_i[i*512 +: 512];
       end
     end
   end

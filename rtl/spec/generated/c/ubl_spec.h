@@ -19,6 +19,8 @@
 #define UBL_SWITCH_ERR_LENGTH 0x5u
 #define UBL_SWITCH_ERR_VC 0x6u
 #define UBL_SWITCH_ERR_CREDIT 0x7u
+#define UBL_SWITCH_ERR_FCS 0x8u
+#define UBL_SWITCH_ERR_STOMPED 0x9u
 
 /* ---- host ---- */
 #define UBL_HOST_PCI_VENDOR 0x1d55u

@@ -29,15 +29,19 @@ package ubl_pkg;
     // a frame began before the last one had ended; the old one is cut, the new one dropped
     SwitchErrSopInFrame = 4'h3,
     SwitchErrOverflow = 4'h4,  // flit without a credit, or no buffer; the frame is dropped or cut
-    // frame length differs from its IP header (cut), or is not 1..66 flits (dropped)
+    // frame length differs from its IP header (cut and stomped), or is not 1..66 flits (dropped)
     SwitchErrLength = 4'h5,
     SwitchErrVc = 4'h6,  // virtual channel 3, or it changed within a frame
-    SwitchErrCredit = 4'h7  // the receiver returned a credit that it never held
+    SwitchErrCredit = 4'h7,  // the receiver returned a credit that it never held
+    SwitchErrFcs = 4'h8,  // the FCS of a whole frame is wrong; it leaves stomped
+    // a frame that a switch before has found bad and stomped; it leaves stomped
+    SwitchErrStomped = 4'h9
   } switch_err_e;
 
-  // a received flit after header parsing and route look-up; all but valid, sop, eop, vc, empty is
-  // of the first flit only
+  // a received flit after header parsing and route look-up; out to ect are of the first flit only
   typedef struct packed {
+    // first flit is the last one, too, and its unused bytes are not those by the IP header
+    logic empty_bad;
     logic [6:0] out;  // output port
     logic [6:0] len;  // flits of the frame by its IP header
     logic len_bad;  // that length is outside 1..66
@@ -46,10 +50,38 @@ package ubl_pkg;
     logic sop;  // first flit
     logic eop;  // last flit
     logic [1:0] vc;  // virtual channel
-    logic [5:0] empty;  // unused bytes of the last flit
+    // unused bytes of the last flit; with the first flit: by the IP header, else as received
+    logic [5:0] empty;
     logic valid;  // a flit is present
   } switch_rx_t;
-  localparam int unsigned SwitchRxBits = 28;
+  localparam int unsigned SwitchRxBits = 29;
+
+  // what an input does with a flit that arrives now
+  typedef struct packed {
+    logic [5:0] empty;  // unused bytes of the open frame's last flit by its IP header
+    logic last;  // by the IP header the open frame ends with this flit
+    logic close;  // a flit was lost: whatever is in the slot will close the frame
+    logic open;  // the flit belongs to the open frame
+    logic [10:0] slot;  // slot that it is written to
+  } switch_wr_t;
+  localparam int unsigned SwitchWrBits = 20;
+
+  // the last flit of a frame was stored
+  typedef struct packed {
+    logic cut;  // the frame is not what its IP header says; reported already
+    logic [5:0] empty;  // unused bytes as they will be sent
+    logic [10:0] slot;  // where the flit is
+    logic valid;  // a frame ended
+  } switch_end_t;
+  localparam int unsigned SwitchEndBits = 19;
+
+  // a stored last flit is to be stomped before it leaves
+  typedef struct packed {
+    logic [5:0] empty;  // its unused bytes
+    logic [10:0] slot;  // where it is
+    logic valid;  // there is one
+  } switch_stomp_t;
+  localparam int unsigned SwitchStompBits = 18;
 
   // a frame has begun to arrive (input to matcher)
   typedef struct packed {

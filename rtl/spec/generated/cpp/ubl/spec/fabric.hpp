@@ -25,9 +25,12 @@ enum class SwitchErr : uint8_t {
   // a frame began before the last one had ended; the old one is cut, the new one dropped
   kSopInFrame = 0x3,
   kOverflow = 0x4,  // flit without a credit, or no buffer; the frame is dropped or cut
-  kLength = 0x5,  // frame length differs from its IP header (cut), or is not 1..66 flits (dropped)
+  // frame length differs from its IP header (cut and stomped), or is not 1..66 flits (dropped)
+  kLength = 0x5,
   kVc = 0x6,  // virtual channel 3, or it changed within a frame
   kCredit = 0x7,  // the receiver returned a credit that it never held
+  kFcs = 0x8,  // the FCS of a whole frame is wrong; it leaves stomped
+  kStomped = 0x9,  // a frame that a switch before has found bad and stomped; it leaves stomped
 };
 
 inline const char* to_string(SwitchErr v) {
@@ -46,13 +49,18 @@ inline const char* to_string(SwitchErr v) {
       return "vc";
     case SwitchErr::kCredit:
       return "credit";
+    case SwitchErr::kFcs:
+      return "fcs";
+    case SwitchErr::kStomped:
+      return "stomped";
   }
   return "?";
 }
 
-// a received flit after header parsing and route look-up; all but valid, sop, eop, vc, empty is of
-// the first flit only
+// a received flit after header parsing and route look-up; out to ect are of the first flit only
 struct SwitchRx {
+  // 1 bit: first flit is the last one, too, and its unused bytes are not those by the IP header
+  uint8_t empty_bad = 0;
   uint8_t out = 0;  // 7 bits: output port
   uint8_t len = 0;  // 7 bits: flits of the frame by its IP header
   uint8_t len_bad = 0;  // 1 bit: that length is outside 1..66
@@ -61,11 +69,14 @@ struct SwitchRx {
   uint8_t sop = 0;  // 1 bit: first flit
   uint8_t eop = 0;  // 1 bit: last flit
   uint8_t vc = 0;  // 2 bits: virtual channel
-  uint8_t empty = 0;  // 6 bits: unused bytes of the last flit
+  // 6 bits: unused bytes of the last flit; with the first flit: by the IP header, else as received
+  uint8_t empty = 0;
   uint8_t valid = 0;  // 1 bit: a flit is present
 
-  static constexpr size_t kBits = 28;
+  static constexpr size_t kBits = 29;
   static constexpr size_t kWords = 1;
+  static constexpr size_t kEmptyBadLsb = 28;
+  static constexpr size_t kEmptyBadBits = 1;
   static constexpr size_t kOutLsb = 21;
   static constexpr size_t kOutBits = 7;
   static constexpr size_t kLenLsb = 14;
@@ -90,6 +101,7 @@ struct SwitchRx {
   // 32-bit words of the packed port, least significant first.
   void to_words(uint32_t* w) const {
     w[0] =
+        ((static_cast<uint32_t>(empty_bad) & 0x1u) << 28) |
         ((static_cast<uint32_t>(out) & 0x7fu) << 21) |
         ((static_cast<uint32_t>(len) & 0x7fu) << 14) |
         ((static_cast<uint32_t>(len_bad) & 0x1u) << 13) |
@@ -104,6 +116,7 @@ struct SwitchRx {
 
   static SwitchRx from_words(const uint32_t* w) {
     SwitchRx r;
+    r.empty_bad = static_cast<uint8_t>(((w[0] >> 28) & 0x1u));
     r.out = static_cast<uint8_t>(((w[0] >> 21) & 0x7fu));
     r.len = static_cast<uint8_t>(((w[0] >> 14) & 0x7fu));
     r.len_bad = static_cast<uint8_t>(((w[0] >> 13) & 0x1u));
@@ -129,7 +142,8 @@ struct SwitchRx {
   }
 
   bool operator==(const SwitchRx& o) const {
-    return out == o.out &&
+    return empty_bad == o.empty_bad &&
+           out == o.out &&
            len == o.len &&
            len_bad == o.len_bad &&
            ok == o.ok &&
@@ -141,6 +155,174 @@ struct SwitchRx {
            valid == o.valid;
   }
   bool operator!=(const SwitchRx& o) const { return !(*this == o); }
+};
+
+// what an input does with a flit that arrives now
+struct SwitchWr {
+  uint8_t empty = 0;  // 6 bits: unused bytes of the open frame's last flit by its IP header
+  uint8_t last = 0;  // 1 bit: by the IP header the open frame ends with this flit
+  uint8_t close = 0;  // 1 bit: a flit was lost: whatever is in the slot will close the frame
+  uint8_t open = 0;  // 1 bit: the flit belongs to the open frame
+  uint16_t slot = 0;  // 11 bits: slot that it is written to
+
+  static constexpr size_t kBits = 20;
+  static constexpr size_t kWords = 1;
+  static constexpr size_t kEmptyLsb = 14;
+  static constexpr size_t kEmptyBits = 6;
+  static constexpr size_t kLastLsb = 13;
+  static constexpr size_t kLastBits = 1;
+  static constexpr size_t kCloseLsb = 12;
+  static constexpr size_t kCloseBits = 1;
+  static constexpr size_t kOpenLsb = 11;
+  static constexpr size_t kOpenBits = 1;
+  static constexpr size_t kSlotLsb = 0;
+  static constexpr size_t kSlotBits = 11;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] =
+        ((static_cast<uint32_t>(empty) & 0x3fu) << 14) |
+        ((static_cast<uint32_t>(last) & 0x1u) << 13) |
+        ((static_cast<uint32_t>(close) & 0x1u) << 12) |
+        ((static_cast<uint32_t>(open) & 0x1u) << 11) |
+        (static_cast<uint32_t>(slot) & 0x7ffu);
+  }
+
+  static SwitchWr from_words(const uint32_t* w) {
+    SwitchWr r;
+    r.empty = static_cast<uint8_t>(((w[0] >> 14) & 0x3fu));
+    r.last = static_cast<uint8_t>(((w[0] >> 13) & 0x1u));
+    r.close = static_cast<uint8_t>(((w[0] >> 12) & 0x1u));
+    r.open = static_cast<uint8_t>(((w[0] >> 11) & 0x1u));
+    r.slot = static_cast<uint16_t>((w[0] & 0x7ffu));
+    return r;
+  }
+
+  uint64_t to_u64() const {
+    uint32_t w[2] = {0, 0};
+    to_words(w);
+    return (static_cast<uint64_t>(w[1]) << 32) | w[0];
+  }
+
+  static SwitchWr from_u64(uint64_t v) {
+    const uint32_t w[2] = {static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)};
+    return from_words(w);
+  }
+
+  bool operator==(const SwitchWr& o) const {
+    return empty == o.empty &&
+           last == o.last &&
+           close == o.close &&
+           open == o.open &&
+           slot == o.slot;
+  }
+  bool operator!=(const SwitchWr& o) const { return !(*this == o); }
+};
+
+// the last flit of a frame was stored
+struct SwitchEnd {
+  uint8_t cut = 0;  // 1 bit: the frame is not what its IP header says; reported already
+  uint8_t empty = 0;  // 6 bits: unused bytes as they will be sent
+  uint16_t slot = 0;  // 11 bits: where the flit is
+  uint8_t valid = 0;  // 1 bit: a frame ended
+
+  static constexpr size_t kBits = 19;
+  static constexpr size_t kWords = 1;
+  static constexpr size_t kCutLsb = 18;
+  static constexpr size_t kCutBits = 1;
+  static constexpr size_t kEmptyLsb = 12;
+  static constexpr size_t kEmptyBits = 6;
+  static constexpr size_t kSlotLsb = 1;
+  static constexpr size_t kSlotBits = 11;
+  static constexpr size_t kValidLsb = 0;
+  static constexpr size_t kValidBits = 1;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] =
+        ((static_cast<uint32_t>(cut) & 0x1u) << 18) |
+        ((static_cast<uint32_t>(empty) & 0x3fu) << 12) |
+        ((static_cast<uint32_t>(slot) & 0x7ffu) << 1) |
+        (static_cast<uint32_t>(valid) & 0x1u);
+  }
+
+  static SwitchEnd from_words(const uint32_t* w) {
+    SwitchEnd r;
+    r.cut = static_cast<uint8_t>(((w[0] >> 18) & 0x1u));
+    r.empty = static_cast<uint8_t>(((w[0] >> 12) & 0x3fu));
+    r.slot = static_cast<uint16_t>(((w[0] >> 1) & 0x7ffu));
+    r.valid = static_cast<uint8_t>((w[0] & 0x1u));
+    return r;
+  }
+
+  uint64_t to_u64() const {
+    uint32_t w[2] = {0, 0};
+    to_words(w);
+    return (static_cast<uint64_t>(w[1]) << 32) | w[0];
+  }
+
+  static SwitchEnd from_u64(uint64_t v) {
+    const uint32_t w[2] = {static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)};
+    return from_words(w);
+  }
+
+  bool operator==(const SwitchEnd& o) const {
+    return cut == o.cut &&
+           empty == o.empty &&
+           slot == o.slot &&
+           valid == o.valid;
+  }
+  bool operator!=(const SwitchEnd& o) const { return !(*this == o); }
+};
+
+// a stored last flit is to be stomped before it leaves
+struct SwitchStomp {
+  uint8_t empty = 0;  // 6 bits: its unused bytes
+  uint16_t slot = 0;  // 11 bits: where it is
+  uint8_t valid = 0;  // 1 bit: there is one
+
+  static constexpr size_t kBits = 18;
+  static constexpr size_t kWords = 1;
+  static constexpr size_t kEmptyLsb = 12;
+  static constexpr size_t kEmptyBits = 6;
+  static constexpr size_t kSlotLsb = 1;
+  static constexpr size_t kSlotBits = 11;
+  static constexpr size_t kValidLsb = 0;
+  static constexpr size_t kValidBits = 1;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] =
+        ((static_cast<uint32_t>(empty) & 0x3fu) << 12) |
+        ((static_cast<uint32_t>(slot) & 0x7ffu) << 1) |
+        (static_cast<uint32_t>(valid) & 0x1u);
+  }
+
+  static SwitchStomp from_words(const uint32_t* w) {
+    SwitchStomp r;
+    r.empty = static_cast<uint8_t>(((w[0] >> 12) & 0x3fu));
+    r.slot = static_cast<uint16_t>(((w[0] >> 1) & 0x7ffu));
+    r.valid = static_cast<uint8_t>((w[0] & 0x1u));
+    return r;
+  }
+
+  uint64_t to_u64() const {
+    uint32_t w[2] = {0, 0};
+    to_words(w);
+    return (static_cast<uint64_t>(w[1]) << 32) | w[0];
+  }
+
+  static SwitchStomp from_u64(uint64_t v) {
+    const uint32_t w[2] = {static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)};
+    return from_words(w);
+  }
+
+  bool operator==(const SwitchStomp& o) const {
+    return empty == o.empty &&
+           slot == o.slot &&
+           valid == o.valid;
+  }
+  bool operator!=(const SwitchStomp& o) const { return !(*this == o); }
 };
 
 // a frame has begun to arrive (input to matcher)
