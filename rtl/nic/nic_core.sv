@@ -196,8 +196,7 @@ module nic_core #(
   assign mr_req       = nic_core_pkg::mr_t'(mr_mem[req_mr]);
   assign mr_rsp       = nic_core_pkg::mr_t'(mr_mem[rsp_mr]);
   assign cqcfg        = nic_core_pkg::cqcfg_t'(cqcfg_mem[cpl_cq]);
-  assign unused_rq[26] = ^unused_rq[25:0];
-  assign unused_old   = ^{qcfg_old, obj_qp, obj_cq, obj_mr, stat_idx};
+  assign unused_old   = ^{unused_rq, unused_db_ok, qcfg_old, obj_qp, obj_cq, obj_mr, stat_idx};
 
   always_comb begin
     qcfg_new  = '0;
@@ -405,7 +404,7 @@ module nic_core #(
   logic [RqTagW-1:0] rq_rd_tag;
   logic [63:0] rq_rd_addr;
   nic_core_pkg::errev_t rq_err;
-  logic [26:0] unused_rq;
+  logic [25:0] unused_rq;
   logic unused_db_ok;
   logic fch_err_v, rsp_err_v, rsp_err_room, rsp_err_q_v, cpl_err_v;
   logic [2:0] err_ready;
