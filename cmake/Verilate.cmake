@@ -1,14 +1,15 @@
 # Copyright 2026 The OpenUBL Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-#   ubl_verilate(NAME <lib> TOP <module> SOURCES <files> [PREFIX <class>] [PARAMS -GRadix=16 ...])
+#   ubl_verilate(NAME <lib> TOP <module> SOURCES <files> [PREFIX <class>] [TRACE]
+#                [PARAMS -GRadix=16 ...])
 #
-# makes up to three static libraries out of one RTL module, each only when something links it:
+# makes up to two static libraries out of one RTL module, each only when something links it:
 #   <lib>        class V<Top>       fast: no assertions, no initial values
-#   <lib>_chk    class V<Top>Chk    assertions on, registers start at random values
-#   <lib>_trace  class V<Top>Trace  as <lib>, able to write FST waves
+#   <lib>_chk    class V<Top>Chk    assertions on, registers start at random values (zero with
+#                                   randReset(0)); with TRACE able to write FST waves
 # Use: target_link_libraries(x PRIVATE nic_port) and #include "Vnic_port.h". Class names differ, so
-# a program may hold all three. V<Top> is V + module name, or PREFIX; modules that are built with
+# a program may hold both. V<Top> is V + module name, or PREFIX; modules that are built with
 # several parameter sets need a PREFIX each.
 #
 # SOURCES are relative to the calling folder. The contract package comes first, always; modules of
@@ -32,15 +33,13 @@ target_compile_definitions(ubl_verilated PUBLIC VL_TIME_CONTEXT
 target_compile_options(ubl_verilated PRIVATE -w)
 target_link_libraries(ubl_verilated PUBLIC Threads::Threads)
 
-# FST writer, for the _trace libraries only.
-find_package(ZLIB QUIET)
-if(ZLIB_FOUND)
-  add_library(ubl_verilated_fst STATIC EXCLUDE_FROM_ALL "${UBL_VERILATOR_INCLUDE}/verilated_fst_c.cpp")
-  target_compile_definitions(ubl_verilated_fst
-    PRIVATE VERILATOR=1 VM_COVERAGE=0 VM_SC=0 VM_TRACE=1 VM_TRACE_FST=1 VM_TRACE_VCD=0)
-  target_compile_options(ubl_verilated_fst PRIVATE -w)
-  target_link_libraries(ubl_verilated_fst PUBLIC ubl_verilated ZLIB::ZLIB)
-endif()
+# FST writer, for models with TRACE only.
+find_package(ZLIB REQUIRED)
+add_library(ubl_verilated_fst STATIC EXCLUDE_FROM_ALL "${UBL_VERILATOR_INCLUDE}/verilated_fst_c.cpp")
+target_compile_definitions(ubl_verilated_fst
+  PRIVATE VERILATOR=1 VM_COVERAGE=0 VM_SC=0 VM_TRACE=1 VM_TRACE_FST=1 VM_TRACE_VCD=0)
+target_compile_options(ubl_verilated_fst PRIVATE -w)
+target_link_libraries(ubl_verilated_fst PUBLIC ubl_verilated ZLIB::ZLIB)
 
 function(_ubl_verilate_variant lib mode prefix top sources params)
   set(obj "${UBL_VERILATED_DIR}/${lib}")
@@ -64,7 +63,7 @@ function(_ubl_verilate_variant lib mode prefix top sources params)
   add_library(${lib} STATIC IMPORTED GLOBAL)
   add_dependencies(${lib} ${lib}_archive)
   set(runtime ubl_verilated)
-  if(mode STREQUAL "trace")
+  if(mode STREQUAL "chktrace")
     set(runtime ubl_verilated_fst)
   endif()
   set_target_properties(${lib} PROPERTIES
@@ -74,7 +73,7 @@ function(_ubl_verilate_variant lib mode prefix top sources params)
 endfunction()
 
 function(ubl_verilate)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TOP;PREFIX" "SOURCES;PARAMS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "TRACE" "NAME;TOP;PREFIX" "SOURCES;PARAMS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_NAME OR NOT arg_TOP OR NOT arg_SOURCES)
     message(FATAL_ERROR "ubl_verilate(NAME TOP SOURCES [PREFIX PARAMS]): ${ARGV}")
   endif()
@@ -96,9 +95,10 @@ function(ubl_verilate)
     list(APPEND sources "${source}")
   endforeach()
   _ubl_verilate_variant(${arg_NAME} fast ${arg_PREFIX} ${arg_TOP} "${sources}" "${arg_PARAMS}")
-  _ubl_verilate_variant(${arg_NAME}_chk chk ${arg_PREFIX}Chk ${arg_TOP} "${sources}" "${arg_PARAMS}")
-  if(ZLIB_FOUND)
-    _ubl_verilate_variant(${arg_NAME}_trace trace ${arg_PREFIX}Trace ${arg_TOP} "${sources}"
-      "${arg_PARAMS}")
+  set(mode chk)
+  if(arg_TRACE)
+    set(mode chktrace)
   endif()
+  _ubl_verilate_variant(${arg_NAME}_chk ${mode} ${arg_PREFIX}Chk ${arg_TOP} "${sources}"
+    "${arg_PARAMS}")
 endfunction()

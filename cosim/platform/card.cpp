@@ -86,9 +86,12 @@ const MemPort& Card::mem_port(unsigned plane) const { return planes_[plane]->mem
 void Card::reset() {
   auto& h = core_->host;
   auto& n = core_->nic;
-  core_->host_recording.begin<Vhost_if>(cfg_.stimulus);
-  core_->nic_recording.begin<Vnic_core>(cfg_.stimulus);
-  for (auto& p : planes_) p->recording.begin<Vnic_port>(cfg_.stimulus);
+  const std::string card = "card" + std::to_string(cfg_.node) + ".";
+  core_->host_recording.begin<Vhost_if>(cfg_.stimulus, cfg_.shadows, card + "host_if");
+  core_->nic_recording.begin<Vnic_core>(cfg_.stimulus, cfg_.shadows, card + "nic_core");
+  for (size_t i = 0; i < planes_.size(); ++i)
+    planes_[i]->recording.begin<Vnic_port>(cfg_.stimulus, cfg_.shadows,
+                                           card + "nic_port" + std::to_string(i));
   h.rst_ni = n.rst_ni = 0;
   h.node_i = cfg_.node;
   for (unsigned i = 0; i < planes_.size(); ++i) {
@@ -98,9 +101,9 @@ void Card::reset() {
     m.plane_i = static_cast<CData>(i);
   }
   for (unsigned c = 0; c < kResetCycles; ++c) {
-    core_->host_recording.clock(h);
-    core_->nic_recording.clock(n);
-    for (auto& p : planes_) p->recording.clock(p->port);
+    core_->host_recording.clock(h, kNever);
+    core_->nic_recording.clock(n, kNever);
+    for (auto& p : planes_) p->recording.clock(p->port, kNever);
   }
   h.rst_ni = n.rst_ni = 1;
   for (auto& p : planes_) p->port.rst_ni = 1;
@@ -168,18 +171,18 @@ void Card::tick(Cycle now) {
   c.nic_evaluated = c.nic_active || c.nic.deadline_o <= now || all;
   if (c.host_evaluated) {
     h.now_i = now;
-    c.host_recording.clock(h);
+    c.host_recording.clock(h, now);
     ++box_evals_;
   }
   if (c.nic_evaluated) {
     c.nic.now_i = now;
-    c.nic_recording.clock(c.nic);
+    c.nic_recording.clock(c.nic, now);
     ++box_evals_;
   }
   for (auto& p : planes_) {
     p->evaluated = p->active || all;
     if (p->evaluated) {
-      p->recording.clock(p->port);
+      p->recording.clock(p->port, now);
       ++box_evals_;
     }
   }

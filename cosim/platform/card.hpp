@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
+#include "platform/shadow.hpp"
 #include "ubl/systemc/hash.hpp"
 #include "ubl/systemc/hbm.hpp"
 #include "ubl/systemc/host_memory.hpp"
@@ -40,7 +41,8 @@ struct CardConfig {
   unsigned planes = 1;
   systemc::Timing timing;
   bool skip_idle_boxes = true;
-  Stimulus* stimulus = nullptr;  ///< records what goes into the boxes
+  Stimulus* stimulus = nullptr;            ///< records what goes into the boxes
+  const ShadowFactory* shadows = nullptr;  ///< follows boxes
 };
 
 class Card : public Unit {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cards, switches and links of one simulated system: topology ubl128, one switch per plane.
+// Cards, switches and links of one simulated system.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,15 @@
 #include "engine/engine.hpp"
 #include "platform/card.hpp"
 #include "platform/switch.hpp"
+#include "platform/topology.hpp"
 
 namespace ubl::cosim {
 
 struct PlatformConfig {
-  unsigned cards = 2;
-  unsigned planes = 1;
+  Topology topology = ubl128(2, 1);
   bool skip = true;
   Stimulus* stimulus = nullptr;  ///< records what goes into every box
+  ShadowFactory shadows;         ///< follows boxes
   systemc::Timing timing;
 };
 
@@ -27,7 +28,7 @@ class Platform {
   Engine& engine() { return engine_; }
   Card& card(unsigned i) { return *cards_[i]; }
   unsigned num_cards() const { return static_cast<unsigned>(cards_.size()); }
-  unsigned num_planes() const { return cfg_.planes; }
+  unsigned num_planes() const { return cfg_.topology.planes; }
   /// Link of a card and plane, from or to the card.
   systemc::Link& uplink(unsigned card, unsigned plane) { return *links_[index(card, plane)]; }
   systemc::Link& downlink(unsigned card, unsigned plane) { return *links_[index(card, plane) + 1]; }
@@ -40,7 +41,8 @@ class Platform {
   void hashes(uint64_t& run_hash, uint64_t& data_hash) const;
 
  private:
-  size_t index(unsigned card, unsigned plane) const { return 2 * (card * cfg_.planes + plane); }
+  void set_routes(unsigned plane);
+  size_t index(unsigned card, unsigned plane) const { return 2 * (card * num_planes() + plane); }
   PlatformConfig cfg_;
   Engine engine_;
   std::vector<std::unique_ptr<systemc::Link>> links_;  // uplink, downlink of each (card, plane)

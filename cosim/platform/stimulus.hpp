@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "platform/ports.hpp"
+#include "platform/shadow.hpp"
 #include "ubl/systemc/hash.hpp"
 
 namespace ubl::cosim {
-
-enum class BoxKind : uint8_t { kHostIf, kNicCore, kNicPort, kSwitch16, kSwitch128 };
 
 template <typename Model>
 constexpr BoxKind box_kind() {
@@ -171,26 +170,33 @@ class Stimulus {
   uint64_t entries_ = 0;
 };
 
-/// A box of the platform: one clock cycle, recorded if somebody wants it.
-struct Recording {
-  Stimulus* stimulus = nullptr;
-  unsigned box = 0;
-
+/// A box of the platform: one clock cycle, recorded and followed if somebody wants it.
+class Recording {
+ public:
   template <typename Model>
-  void begin(Stimulus* to) {
-    stimulus = to;
-    if (to != nullptr) box = to->add_box(box_kind<Model>());
+  void begin(Stimulus* to, const ShadowFactory* shadows, const std::string& name) {
+    stimulus_ = to;
+    if (to != nullptr) box_ = to->add_box(box_kind<Model>());
+    if (shadows != nullptr && *shadows) shadow_ = (*shadows)(box_kind<Model>(), name);
+    watched_ = stimulus_ != nullptr || shadow_ != nullptr;
   }
   template <typename Model>
-  void clock(Model& m) const {
-    if (__builtin_expect(stimulus == nullptr, 1)) {
+  void clock(Model& m, Cycle now) const {
+    if (__builtin_expect(!watched_, 1)) {
       clock_model(m);
       return;
     }
-    stimulus->inputs(box, m);
+    if (stimulus_ != nullptr) stimulus_->inputs(box_, m);
     clock_model(m);
-    stimulus->outputs(box, m);
+    if (stimulus_ != nullptr) stimulus_->outputs(box_, m);
+    if (shadow_ != nullptr) shadow_->follow(&m, now);
   }
+
+ private:
+  bool watched_ = false;
+  Stimulus* stimulus_ = nullptr;
+  unsigned box_ = 0;
+  std::unique_ptr<Shadow> shadow_;
 };
 
 /// Fresh models, fed with a recording.

@@ -65,16 +65,17 @@ static_assert(kMetaBits == 10 && spec::kLinkNumVc == 3);
 template <typename Model, unsigned Radix>
 class RtlSwitch : public Switch {
  public:
-  RtlSwitch(unsigned plane, bool skip, Stimulus* stimulus) : skip_(skip), in_(Radix), out_(Radix) {
+  RtlSwitch(unsigned plane, bool skip, Stimulus* stimulus, const ShadowFactory* shadows)
+      : skip_(skip), in_(Radix), out_(Radix) {
     static_assert(Radix % kGroup == 0);
     flit_due_.fill(kNever);
     credits_due_.fill(kNever);
-    recording_.begin<Model>(stimulus);
+    recording_.begin<Model>(stimulus, shadows, "plane" + std::to_string(plane) + ".switch");
     m_.plane_i = static_cast<CData>(plane);
     m_.ecn_kmin_i = 0xFFFF;
     m_.ecn_kmax_i = 0xFFFF;
     m_.rst_ni = 0;
-    for (int i = 0; i < 4; ++i) recording_.clock(m_);
+    for (int i = 0; i < 4; ++i) recording_.clock(m_, kNever);
     m_.rst_ni = 1;
   }
   void connect(unsigned port, Link* in, Link* out) override {
@@ -83,6 +84,13 @@ class RtlSwitch : public Switch {
     in->watch_flits(&flit_due_[port]);
     out->watch_credits(&credits_due_[port]);
     if (port >= used_) used_ = port + 1;
+  }
+  void set_route(unsigned node, unsigned port) override {
+    m_.cfg_addr_i = static_cast<SData>(node);
+    m_.cfg_wdata_i = static_cast<CData>(port);
+    m_.cfg_we_i = 1;
+    recording_.clock(m_, kNever);
+    m_.cfg_we_i = 0;
   }
   unsigned radix() const override { return Radix; }
   bool idle() const override { return m_.idle_o != 0; }
@@ -113,7 +121,7 @@ class RtlSwitch : public Switch {
     if (active_ || input || !skip_) {
       m_.now_i = now;
       ModelClock::Section models(model_clock_);
-      recording_.clock(m_);
+      recording_.clock(m_, now);
       models.end();
       ++evals_;
       for (unsigned g = 0; g < groups; ++g) {
@@ -152,11 +160,13 @@ class RtlSwitch : public Switch {
 
 }  // namespace
 
-std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip, Stimulus* stimulus) {
-  if (ports <= 16) return std::make_unique<RtlSwitch<Vubl_switch16, 16>>(plane, skip, stimulus);
-  if (ports <= 128) return std::make_unique<RtlSwitch<Vubl_switch128, 128>>(plane, skip, stimulus);
-  throw std::invalid_argument("no switch with " + std::to_string(ports) +
-                              " ports was compiled (largest: 128)");
+std::unique_ptr<Switch> make_switch(unsigned radix, unsigned plane, bool skip, Stimulus* stimulus,
+                                    const ShadowFactory* shadows) {
+  if (radix == 16)
+    return std::make_unique<RtlSwitch<Vubl_switch16, 16>>(plane, skip, stimulus, shadows);
+  if (radix == 128)
+    return std::make_unique<RtlSwitch<Vubl_switch128, 128>>(plane, skip, stimulus, shadows);
+  throw std::invalid_argument("no switch with " + std::to_string(radix) + " ports was compiled");
 }
 
 }  // namespace ubl::cosim

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/engine.hpp"
+#include "platform/shadow.hpp"
 #include "ubl/systemc/link.hpp"
 
 namespace ubl::cosim {
@@ -23,14 +24,18 @@ class Switch : public Unit {
  public:
   virtual ~Switch() = default;
   virtual void connect(unsigned port, systemc::Link* in, systemc::Link* out) = 0;
+  /// Before the first tick: frames to the node leave by this port; kNoRoute: they are dropped.
+  virtual void set_route(unsigned node, unsigned port) = 0;
+  static constexpr unsigned kNoRoute = 255;
   virtual unsigned radix() const = 0;
   virtual bool idle() const = 0;
   virtual const std::vector<SwitchError>& errors() const = 0;
   virtual uint64_t evals() const = 0;
 };
 
-/// Smallest compiled radix with at least `ports` ports; throws std::invalid_argument beyond.
-std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip,
-                                    Stimulus* stimulus = nullptr);
+/// `radix` as in compiled_radices(); std::invalid_argument otherwise.
+std::unique_ptr<Switch> make_switch(unsigned radix, unsigned plane, bool skip,
+                                    Stimulus* stimulus = nullptr,
+                                    const ShadowFactory* shadows = nullptr);
 
 }  // namespace ubl::cosim

@@ -38,7 +38,7 @@ const std::array<const char*, Breakdown::kStages>& Breakdown::names() {
   return names;
 }
 
-Breakdown::Breakdown(Session& s, const systemc::Timing& t) {
+Breakdown::Breakdown(Session& s) {
   for (unsigned c = 0; c < 2; ++c) {
     Side& side = sides_[c];
     s.platform().card(c).set_trace(
@@ -46,11 +46,11 @@ Breakdown::Breakdown(Session& s, const systemc::Timing& t) {
     s.platform().uplink(c, 0).add_tap([&side](Cycle now, systemc::FlitWords& f) {
       if (f.sop() && has_payload(f)) side.first_out.push_back(now);
     });
-    s.platform().downlink(c, 0).add_tap(
-        [&side, delay = t.from_switch()](Cycle now, systemc::FlitWords& f) {
-          if (f.sop()) side.payload = has_payload(f);
-          if (f.eop() && side.payload) side.last_in.push_back(now + delay);
-        });
+    systemc::Link& down = s.platform().downlink(c, 0);
+    down.add_tap([&side, delay = down.flit_delay()](Cycle now, systemc::FlitWords& f) {
+      if (f.sop()) side.payload = has_payload(f);
+      if (f.eop() && side.payload) side.last_in.push_back(now + delay);
+    });
   }
 }
 

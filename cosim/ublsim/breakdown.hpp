@@ -20,7 +20,7 @@ class Breakdown {
   using Stages = std::array<systemc::Cycle, kStages>;
 
   /// Watches two cards and their links of plane 0; to be called before the run.
-  Breakdown(Session& s, const systemc::Timing& t);
+  explicit Breakdown(Session& s);
 
   /// Stages of a message that `from` sent at `begin` and whose receiver went on at `end`; they sum
   /// to end - begin. Nothing when the stamps are not those of one message.

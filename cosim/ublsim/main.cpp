@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // ublsim: the super-node on the command line.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <systemc>
 
 #include "ubl/spec/link.hpp"
 #include "ublsim/options.hpp"
 #include "ublsim/ranks.hpp"
+#include "ublsim/topology_file.hpp"
 #include "ublsim/workloads.hpp"
+#include "ublsim/yaml_file.hpp"
 
 namespace ubl::ublsim {
 namespace {
@@ -23,11 +29,6 @@ constexpr Topology kTopologies[] = {
 constexpr unsigned kMaxCards = 128;
 
 void check(const Options& o) {
-  bool known = false;
-  for (const auto& t : kTopologies) known = known || o.topology == t.name;
-  if (!known)
-    throw UsageError(fmt::format("--topology {}: not known; `ublsim topo list` shows what there is",
-                                 o.topology));
   if (o.cards < 1 || o.cards > kMaxCards)
     throw UsageError(fmt::format("--cards {}: must be 1..{}", o.cards, kMaxCards));
   if (o.planes < 1 || o.planes > spec::kLinkMaxPlanes)
@@ -53,17 +54,34 @@ int topo_list() {
   return kExitOk;
 }
 
-int topo_show(const std::string& name, unsigned cards, unsigned planes) {
-  for (const auto& t : kTopologies) {
-    if (name != t.name) continue;
-    fmt::print("topology {}: {} cards, {} plane(s)\n", name, cards, planes);
-    for (unsigned p = 0; p < planes; ++p)
-      for (unsigned c = 0; c < cards; ++c)
-        fmt::print("  card{}.plane{}  <->  switch{}.port{}\n", c, p, p, c);
-    return kExitOk;
-  }
-  throw UsageError(
-      fmt::format("topo show {}: not known; `ublsim topo list` shows what there is", name));
+bool is_preset(const std::string& name) {
+  for (const auto& t : kTopologies)
+    if (name == t.name) return true;
+  return false;
+}
+
+/// What is no preset is a file.
+cosim::Topology topology_file(const std::string& path) {
+  std::error_code ignored;
+  if (path.find('/') == std::string::npos && !std::filesystem::exists(path, ignored))
+    throw UsageError(fmt::format(
+        "topology {}: not known and no file; `ublsim topo list` shows what there is", shown(path)));
+  return load_topology(path);
+}
+
+/// The file says how many there are; an option may only say the same.
+void same_as_file(const CLI::Option* option, unsigned given, unsigned in_file) {
+  if (option->count() > 0 && given != in_file)
+    throw UsageError(
+        fmt::format("{} {}: the topology file has {}", option->get_name(), given, in_file));
+}
+
+/// Starts ublsim-wave, next to this program, in our place.
+[[noreturn]] void run_wave_program(char** argv) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string() + "-wave";
+  execv(program.c_str(), argv);
+  throw UsageError(fmt::format("--wave: cannot start {} ({}); `scripts/build` makes it", program,
+                               std::strerror(errno)));
 }
 
 int main_checked(int argc, char** argv) {
@@ -77,7 +95,7 @@ int main_checked(int argc, char** argv) {
   std::string names;
   for (const auto& w : workloads()) names += fmt::format("\n  {:13} {}", w.name, w.help);
   run->add_option("WORKLOAD", o.workload, "one of:" + names)->required();
-  run->add_option("--cards", o.cards, "cards, 1..128")->capture_default_str();
+  auto* cards_opt = run->add_option("--cards", o.cards, "cards, 1..128")->capture_default_str();
   auto* bytes_opt = run->add_option("--bytes", bytes, "payload per card, e.g. 1MiB, 64KiB, 12348");
   run->add_option("--dtype", o.dtype,
                   "element type: f32; to move only: i8, u8, f16, bf16, f64, ...")
@@ -88,8 +106,11 @@ int main_checked(int argc, char** argv) {
   bool in_place = false;
   auto* in_place_opt = run->add_flag("--in-place,!--out-of-place", in_place,
                                      "as NCCL has it (default: allreduce in place, others not)");
-  run->add_option("--topology", o.topology, "see `ublsim topo list`")->capture_default_str();
-  run->add_option("--planes", o.planes, "planes in use, 1..8")->capture_default_str();
+  run->add_option("--topology", o.topology,
+                  "a name of `ublsim topo list` or a YAML file (docs/guides/topology.md)")
+      ->capture_default_str();
+  auto* planes_opt =
+      run->add_option("--planes", o.planes, "planes in use, 1..8")->capture_default_str();
   run->add_option("--root", o.root, "root of broadcast, gather, reduce, scatter")
       ->capture_default_str();
   run->add_option("--steps", o.steps, "training steps")->capture_default_str();
@@ -102,6 +123,13 @@ int main_checked(int argc, char** argv) {
   run->add_flag("--no-skip", no_skip, "evaluate idle blocks, too (same results, slower)");
   run->add_option("--json", o.json, "write the result here");
   run->add_option("--pcap", o.pcap, "write all frames of all links here (pcapng, for Wireshark)");
+  run->add_option("--wave", o.wave.file, "write waves of the RTL here (FST, for GTKWave)");
+  auto* boxes_opt = run->add_option("--wave-boxes", o.wave.boxes,
+                                    "boxes with waves, e.g. card0.*,card1.nic_port?,plane0.switch")
+                        ->capture_default_str();
+  std::string window;
+  auto* window_opt =
+      run->add_option("--wave-window", window, "only from FROM to TO nanoseconds: FROM:TO");
   run->add_flag("-v,--verbose", o.verbose, "more detail");
   run->add_flag("-q,--quiet", o.quiet, "no summary");
   run->add_flag("--progress", o.progress, "show progress while running");
@@ -109,14 +137,16 @@ int main_checked(int argc, char** argv) {
   auto* topo = app.add_subcommand("topo", "topologies");
   topo->require_subcommand(1);
   auto* list = topo->add_subcommand("list", "names");
-  auto* show = topo->add_subcommand("show", "links of one topology");
+  auto* show = topo->add_subcommand("show", "one topology as a topology file");
   std::string topo_name;
   unsigned topo_cards = 4, topo_planes = 1;
-  show->add_option("NAME", topo_name)->required();
-  show->add_option("--cards", topo_cards)->check(CLI::Range(1u, kMaxCards))->capture_default_str();
-  show->add_option("--planes", topo_planes)
-      ->check(CLI::Range(1u, spec::kLinkMaxPlanes))
-      ->capture_default_str();
+  show->add_option("NAME", topo_name, "a name, or a file to check")->required();
+  auto* show_cards_opt = show->add_option("--cards", topo_cards)
+                             ->check(CLI::Range(1u, kMaxCards))
+                             ->capture_default_str();
+  auto* show_planes_opt = show->add_option("--planes", topo_planes)
+                              ->check(CLI::Range(1u, spec::kLinkMaxPlanes))
+                              ->capture_default_str();
 
   try {
     app.parse(argc, argv);
@@ -125,15 +155,39 @@ int main_checked(int argc, char** argv) {
   }
 
   if (list->parsed()) return topo_list();
-  if (show->parsed()) return topo_show(topo_name, topo_cards, topo_planes);
+  if (show->parsed()) {
+    cosim::Topology t;
+    if (is_preset(topo_name)) {
+      t = cosim::ubl128(topo_cards, topo_planes);
+    } else {
+      t = topology_file(topo_name);
+      same_as_file(show_cards_opt, topo_cards, t.cards);
+      same_as_file(show_planes_opt, topo_planes, t.planes);
+    }
+    fmt::print("{}", to_yaml(t));
+    return kExitOk;
+  }
 
   o.skip = !no_skip;
   if (in_place_opt->count() > 0) o.in_place = in_place;
   if (o.workload == "pingpong" && bytes_opt->count() == 0) bytes = "8";
   o.bytes = parse_bytes(bytes);
+  if (!is_preset(o.topology)) {
+    o.layout = topology_file(o.topology);
+    same_as_file(cards_opt, o.cards, o.layout->cards);
+    same_as_file(planes_opt, o.planes, o.layout->planes);
+    o.topology = o.layout->name;
+    o.cards = o.layout->cards;
+    o.planes = o.layout->planes;
+  }
   if (!config.empty()) load_config(config, o.timing);
   if (!faults.empty()) o.faults = load_faults(faults);
+  for (const auto* opt : {boxes_opt, window_opt})
+    if (opt->count() > 0 && o.wave.file.empty())
+      throw UsageError(opt->get_name() + " needs --wave");
+  if (window_opt->count() > 0) parse_window(window, o.wave);
   check(o);
+  if (!o.wave.file.empty() && make_waves == nullptr) run_wave_program(argv);
   for (const auto& w : workloads())
     if (o.workload == w.name) return w.run(o);
   throw UsageError(fmt::format("run {}: no such workload; one of:{}", o.workload, names));

@@ -2,46 +2,14 @@
 #include "ublsim/options.hpp"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <set>
 
+#include "ublsim/yaml_file.hpp"
+
 namespace ubl::ublsim {
-
-namespace {
-
-std::string at(const std::string& path, const YAML::Node& n) {
-  return n.Mark().is_null() ? path : fmt::format("{}:{}", path, n.Mark().line + 1);
-}
-
-YAML::Node load_yaml(const std::string& path) {
-  try {
-    return YAML::LoadFile(path);
-  } catch (const YAML::BadFile&) {
-    throw UsageError(fmt::format("{}: cannot be read", path));
-  } catch (const YAML::Exception& e) {
-    throw UsageError(fmt::format("{}:{}: not valid YAML: {}", path, e.mark.line + 1, e.msg));
-  }
-}
-
-uint64_t get_number(const std::string& path, const YAML::Node& n, const std::string& key,
-                    uint64_t max) {
-  uint64_t v = 0;
-  bool ok = n.IsScalar();
-  if (ok) {
-    const std::string& s = n.Scalar();
-    const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
-    ok = ec == std::errc() && end == s.data() + s.size() && !s.empty() && v <= max;
-  }
-  if (!ok)
-    throw UsageError(fmt::format("{}: {} must be a number from 0 to {}", at(path, n), key, max));
-  return v;
-}
-
-}  // namespace
 
 uint64_t parse_bytes(const std::string& text) {
   static const std::map<std::string, unsigned> units = {
@@ -73,22 +41,16 @@ void load_config(const std::string& path, systemc::Timing& t) {
                                                  {"hbm_refresh_every_ns", &t.hbm_refresh_every_ns}};
   const YAML::Node root = load_yaml(path);
   if (!root.IsMap()) throw UsageError(fmt::format("{}: must be a mapping of constants", path));
-  std::set<std::string> seen;
-  for (const auto& kv : root) {
-    if (!kv.first.IsScalar())
-      throw UsageError(fmt::format("{}: a key must be a name", at(path, kv.first)));
-    const auto key = kv.first.Scalar();
+  each_key(path, root, [&](const std::string& key, const YAML::Node& value, const YAML::Node& n) {
     const auto it = keys.find(key);
     if (it == keys.end()) {
       std::string known;
       for (const auto& k : keys) known += (known.empty() ? "" : ", ") + k.first;
       throw UsageError(
-          fmt::format("{}: unknown constant '{}' (known: {})", at(path, kv.first), key, known));
+          fmt::format("{}: unknown constant '{}' (known: {})", at(path, n), shown(key), known));
     }
-    if (!seen.insert(key).second)
-      throw UsageError(fmt::format("{}: '{}' is given twice", at(path, kv.first), key));
-    *it->second = static_cast<uint32_t>(get_number(path, kv.second, key, 1000000));
-  }
+    *it->second = static_cast<uint32_t>(get_number(path, value, key, 0, 1000000));
+  });
   if (t.pcie_mbps == 0) throw UsageError(fmt::format("{}: pcie_mbps must not be 0", path));
   if (t.hbm_refresh_ns != 0 && t.hbm_refresh_every_ns <= t.hbm_refresh_ns)
     throw UsageError(fmt::format("{}: hbm_refresh_every_ns {} must be more than hbm_refresh_ns {}",
@@ -104,42 +66,40 @@ std::vector<Fault> load_faults(const std::string& path) {
     if (!n.IsMap()) throw UsageError(fmt::format("{}: a fault must be a mapping", at(path, n)));
     Fault f;
     std::set<std::string> seen;
-    for (const auto& kv : n) {
-      if (!kv.first.IsScalar())
-        throw UsageError(fmt::format("{}: a key must be a name", at(path, kv.first)));
-      const auto key = kv.first.Scalar();
-      if (!seen.insert(key).second)
-        throw UsageError(fmt::format("{}: '{}' is given twice", at(path, kv.first), key));
-      if (key == "what") {
-        const auto v = kv.second.IsScalar() ? kv.second.Scalar() : "";
-        if (v == "corrupt")
-          f.what = Fault::What::kCorrupt;
-        else if (v == "flip_result")
-          f.what = Fault::What::kFlipResult;
-        else if (v == "no_receive")
-          f.what = Fault::What::kNoReceive;
-        else if (v == "short_receive")
-          f.what = Fault::What::kShortReceive;
-        else
-          throw UsageError(
-              fmt::format("{}: unknown fault '{}' (known: corrupt, flip_result, no_receive, "
-                          "short_receive)",
-                          at(path, kv.second), v));
-      } else if (key == "where") {
-        if (!kv.second.IsScalar())
-          throw UsageError(fmt::format("{}: where must be a name", at(path, kv.second)));
-        f.where = kv.second.Scalar();
-      } else if (key == "frame") {
-        f.frame = get_number(path, kv.second, key, ~uint64_t{0} >> 1);
-      } else if (key == "byte") {
-        f.byte = get_number(path, kv.second, key, uint64_t{4} << 30);
-      } else if (key == "bit") {
-        f.bit = static_cast<unsigned>(get_number(path, kv.second, key, 7));
-      } else {
-        throw UsageError(fmt::format("{}: unknown key '{}' (known: what, where, frame, byte, bit)",
-                                     at(path, kv.first), key));
-      }
-    }
+    each_key(
+        path, n, [&](const std::string& key, const YAML::Node& value, const YAML::Node& where) {
+          seen.insert(key);
+          if (key == "what") {
+            const auto v = value.IsScalar() ? value.Scalar() : "";
+            if (v == "corrupt")
+              f.what = Fault::What::kCorrupt;
+            else if (v == "flip_result")
+              f.what = Fault::What::kFlipResult;
+            else if (v == "no_receive")
+              f.what = Fault::What::kNoReceive;
+            else if (v == "short_receive")
+              f.what = Fault::What::kShortReceive;
+            else
+              throw UsageError(
+                  fmt::format("{}: unknown fault '{}' (known: corrupt, flip_result, no_receive, "
+                              "short_receive)",
+                              at(path, value), shown(v)));
+          } else if (key == "where") {
+            if (!value.IsScalar())
+              throw UsageError(fmt::format("{}: where must be a name", at(path, value)));
+            f.where = value.Scalar();
+          } else if (key == "frame") {
+            f.frame = get_number(path, value, key, 0, ~uint64_t{0} >> 1);
+          } else if (key == "byte") {
+            f.byte = get_number(path, value, key, 0, uint64_t{4} << 30);
+          } else if (key == "bit") {
+            f.bit = static_cast<unsigned>(get_number(path, value, key, 0, 7));
+          } else {
+            throw UsageError(
+                fmt::format("{}: unknown key '{}' (known: what, where, frame, byte, bit)",
+                            at(path, where), shown(key)));
+          }
+        });
     for (const char* key : {"what", "where"})
       if (seen.count(key) == 0)
         throw UsageError(fmt::format("{}: the fault has no '{}'", at(path, n), key));

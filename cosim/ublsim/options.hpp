@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "platform/topology.hpp"
 #include "ubl/systemc/config.hpp"
+#include "ublsim/waves.hpp"
 
 namespace ubl::cosim {
 class Stimulus;
@@ -48,8 +50,9 @@ struct Options {
   std::string dtype = "f32";
   std::string op = "sum";
   std::string algo = "auto";
-  std::optional<bool> in_place;  ///< as the workload does by default
-  std::string topology = "ubl128";
+  std::optional<bool> in_place;           ///< as the workload does by default
+  std::string topology = "ubl128";        ///< name
+  std::optional<cosim::Topology> layout;  ///< of a topology file; nothing: the preset
   unsigned planes = 1;
   unsigned root = 0;  ///< of broadcast, gather, reduce, scatter
   unsigned steps = 200;
@@ -62,6 +65,7 @@ struct Options {
   bool progress = false;
   std::string json;
   std::string pcap;  ///< capture of all links
+  WaveOptions wave;
   std::string data;  ///< training data; empty: the digits that come with the project
   systemc::Timing timing;
   std::vector<Fault> faults;

@@ -98,6 +98,7 @@ json to_json(const Options& o, Session& s, const Result& r) {
     links.push_back({{"name", l->name()},
                      {"frames", l->frame_count()},
                      {"bytes", l->byte_count()},
+                     {"flits", l->flit_count()},
                      {"utilisation", s.cycles() > 0 ? static_cast<double>(l->flit_count()) /
                                                           static_cast<double>(s.cycles())
                                                     : 0}});

@@ -12,13 +12,13 @@ namespace ubl::ublsim {
 
 namespace {
 
-cosim::PlatformConfig platform_config(const Options& o) {
+cosim::PlatformConfig platform_config(const Options& o, Waves* waves) {
   cosim::PlatformConfig c;
-  c.cards = o.cards;
-  c.planes = o.planes;
+  c.topology = o.layout ? *o.layout : cosim::ubl128(o.cards, o.planes);
   c.skip = o.skip;
   c.timing = o.timing;
   c.stimulus = o.stimulus;
+  if (waves != nullptr) c.shadows = waves->factory();
   return c;
 }
 
@@ -41,7 +41,11 @@ constexpr systemc::Cycle kDrainCycles = 20000;
 
 }  // namespace
 
-Session::Session(const Options& options) : options_(options), platform_(platform_config(options)) {
+Session::Session(const Options& options)
+    : options_(options),
+      waves_(options.wave.file.empty() ? nullptr : make_waves(options.wave)),
+      platform_(platform_config(options, waves_.get())) {
+  if (waves_ != nullptr) waves_->open();
   for (unsigned r = 0; r < options.cards; ++r)
     transports_.push_back(std::make_unique<cosim::InprocTransport>(
         fmt::format("host{}", r).c_str(), platform_.card(r), platform_.engine()));
@@ -114,6 +118,15 @@ void Session::close_capture() {
   }
 }
 
+void Session::close_waves() {
+  if (waves_ == nullptr) return;
+  try {
+    waves_->close();
+  } catch (const UsageError& e) {
+    failures_.push_back({0, kExitUsage, e.what()});
+  }
+}
+
 systemc::Cycle Session::now() const {
   return static_cast<systemc::Cycle>(sc_core::sc_time_stamp() /
                                      sc_core::sc_time(systemc::kClockPs, sc_core::SC_PS));
@@ -164,6 +177,7 @@ void Session::run(const std::function<void(unsigned)>& program) {
   wall_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (end_cycle_ == 0) end_cycle_ = platform_.engine().now();
   close_capture();
+  close_waves();
   if (failures_.empty()) {
     for (unsigned r = 0; r < ranks(); ++r) {
       if (done_[r]) continue;

@@ -47,8 +47,10 @@ class Session {
   void install_faults();
   void install_capture();
   void close_capture();
+  void close_waves();
   void fail(unsigned rank, ExitCode code, const std::string& message);
   const Options& options_;
+  std::unique_ptr<Waves> waves_;
   cosim::Platform platform_;
   std::vector<std::unique_ptr<cosim::InprocTransport>> transports_;
   std::vector<bool> done_;

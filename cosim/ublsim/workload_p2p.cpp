@@ -169,6 +169,8 @@ int run_pingpong(const Options& o) {
   constexpr unsigned kBatch = 1u << (kRqLog2 - 1);
   const bool send = o.verb.value_or("write") == "send";
   Options opt = o;
+  if (opt.layout && opt.layout->cards != 2)
+    throw UsageError("pingpong needs a topology with 2 cards");
   opt.cards = 2;
   if (opt.bytes == 0 || opt.bytes > (1u << 20))
     throw UsageError(fmt::format("--bytes {}: pingpong takes 1 byte to 1 MiB", opt.bytes));
@@ -177,7 +179,7 @@ int run_pingpong(const Options& o) {
   Session s(opt);
   Board<PeerInfo> board(2);
   Board<bool> ready(2), done(2);  // a card must answer until both have all their acknowledgements
-  const Breakdown breakdown(s, opt.timing);
+  const Breakdown breakdown(s);
   std::vector<Cycle> start, turn, rtt;  // of rank 0's call, rank 1's call, the whole exchange
   const auto payload = random_bytes(opt.seed, 0, opt.bytes);
   std::vector<uint64_t> addr(2);

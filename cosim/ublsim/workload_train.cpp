@@ -10,6 +10,7 @@
 #include "ubl/comm/communicator.hpp"
 #include "ubl/train/dataset.hpp"
 #include "ubl/train/trainer.hpp"
+#include "ublsim/data_file.hpp"
 #include "ublsim/ranks.hpp"
 #include "ublsim/verify.hpp"
 #include "ublsim/workloads.hpp"
@@ -26,7 +27,8 @@ int run_train(const Options& given) {
   cfg.seed = o.seed;
   train::Dataset data;
   try {
-    data = o.data.empty() ? train::Dataset::load(UBL_TRAIN_DATA) : train::Dataset::load(o.data, 0);
+    data = o.data.empty() ? train::Dataset::load(data_file("train/digits.csv", UBL_TRAIN_DATA))
+                          : train::Dataset::load(o.data, 0);
     cfg.check(data.samples.size());
   } catch (const std::invalid_argument& e) {
     throw UsageError(e.what());

@@ -22,7 +22,7 @@ module ubl_switch #(
   parameter int unsigned VcDepth = ubl_pkg::LinkVcDepth,
   /// Credits held per output and virtual channel after reset, 66..4095.
   parameter int unsigned TxInitCredit = ubl_pkg::LinkVcDepth,
-  /// Nodes of the route table, a power of two up to 65536.
+  /// Nodes of the route table, a power of two up to 8192.
   parameter int unsigned RouteNodes = 1024,
   /// Marks congestion in IP headers.
   parameter bit EnableEcn = 1'b1
@@ -80,9 +80,9 @@ module ubl_switch #(
   if (TxInitCredit < ubl_pkg::LinkMaxFrameFlits || TxInitCredit > 4095) begin : gen_credit
     $error("TxInitCredit must be 66..4095");
   end
-  if (RouteNodes < 2 || RouteNodes > 65536 || (RouteNodes & (RouteNodes - 1)) != 0)
+  if (RouteNodes < 2 || RouteNodes > 8192 || (RouteNodes & (RouteNodes - 1)) != 0)
   begin : gen_nodes
-    $error("RouteNodes must be a power of two up to 65536");
+    $error("RouteNodes must be a power of two up to 8192");
   end
 
   logic [Radix*32-1:0] rx, ev, st, rd0, rd1, gnt, wr_slot;

@@ -6,6 +6,7 @@
 // usage: switch_speed [SECONDS]
 
 #include <verilated.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -60,6 +61,7 @@ class Speed {
   ~Speed() { dut_->final(); }
 
   void run(const char* name, Load load, unsigned flits, double seconds) {
+    if (flits != 0) frames(flits);
     for (unsigned k = 0; k < 2000; ++k) cycle(load, flits);
     const uint64_t flits_before = sent_;
     uint64_t cycles = 0;
@@ -90,6 +92,7 @@ class Speed {
     unsigned left = 0;
     unsigned total = 0;
     unsigned next = 0;
+    unsigned to = 0;
   };
 
   void clock() {
@@ -113,14 +116,15 @@ class Speed {
                               : load == Load::kUniform   ? static_cast<unsigned>(rng_() % R)
                                                          : 0;
           if (++p.next == R) p.next = 0;
-          head(to, flits);
+          p.to = to;
         }
         const bool sop = p.left == p.total;
         const bool eop = p.left == 1;
         put(dut_->rx_valid_i, i, 1);
         put(dut_->rx_meta_i, i * 10,
             unsigned{sop} << 9 | unsigned{eop} << 8 | static_cast<unsigned>(spec::Vc::kBulk) << 6);
-        std::memcpy(&dut_->rx_data_i.m_storage[i * 16], head_, 64);
+        std::memcpy(&dut_->rx_data_i.m_storage[i * 16], sop ? heads_[p.to] : heads_[0], 64);
+        if (eop) std::memcpy(&dut_->rx_data_i.m_storage[i * 16 + 15], &fcs_[p.to], 4);
         --p.left;
         --p.credit;
       }
@@ -136,16 +140,29 @@ class Speed {
     clock();
   }
 
-  void head(unsigned to, unsigned flits) {
+  // The frames of a load: per destination a first flit and the FCS. Other flits are alike.
+  void frames(unsigned flits) {
     const unsigned total = flits * 64 - spec::kLinkEthBytes - spec::kLinkFcsBytes;
-    head_[12] = spec::kLinkEtherTypeIpv4 >> 8;
-    head_[13] = spec::kLinkEtherTypeIpv4 & 0xff;
-    head_[16] = static_cast<uint8_t>(total >> 8);
-    head_[17] = static_cast<uint8_t>(total);
-    head_[30] = spec::kLinkIpNet;
-    head_[31] = 0;
-    head_[32] = 0;
-    head_[33] = static_cast<uint8_t>(to);
+    for (unsigned to = 0; to < R; ++to) {
+      uint8_t* head = heads_[to];
+      std::memcpy(head, head_, sizeof head_);
+      head[12] = spec::kLinkEtherTypeIpv4 >> 8;
+      head[13] = spec::kLinkEtherTypeIpv4 & 0xff;
+      head[16] = static_cast<uint8_t>(total >> 8);
+      head[17] = static_cast<uint8_t>(total);
+      head[30] = spec::kLinkIpNet;
+      head[31] = 0;
+      head[32] = 0;
+      head[33] = static_cast<uint8_t>(to);
+    }
+    for (unsigned to = 0; to < R; ++to) {
+      uint32_t crc = 0;
+      for (unsigned k = 0; k < flits; ++k) {
+        crc = static_cast<uint32_t>(
+            ::crc32(crc, k == 0 ? heads_[to] : heads_[0], k + 1 == flits ? 60 : 64));
+      }
+      fcs_[to] = crc;
+    }
   }
 
   VerilatedContext context_;
@@ -153,6 +170,8 @@ class Speed {
   std::mt19937_64 rng_{1};
   Port port_[R];
   uint8_t head_[64];
+  uint8_t heads_[R][64];
+  uint32_t fcs_[R];
   uint64_t sent_ = 0;
 };
 

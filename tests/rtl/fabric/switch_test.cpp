@@ -85,9 +85,8 @@ void expect_output_credits(B& b) {
       for (int k = 0; k < b.kDepth / 64; ++k) b.send(make_frame(o, o, vc, size_of(64), k, b.rng));
     }
   }
-  while (b.outstanding != 0 && b.run_alive(100)) {
-  }
-  EXPECT_EQ(b.outstanding, 0);
+  for (int k = 0; k < 50 && b.outstanding != 0; ++k) b.run(100);
+  EXPECT_EQ(b.outstanding, 0) << b.report();
   for (int o = 0; o < b.kRadix; ++o) {
     for (int vc = 0; vc < kVcs; ++vc) b.send(make_frame(o, o, vc, size_of(1), 99, b.rng));
   }

@@ -87,7 +87,12 @@ inline bool is_read_request(uint8_t op) {
 inline bool is_read_response(uint8_t op) {
   return op == static_cast<uint8_t>(spec::PktOp::kReadResponse);
 }
-inline bool has_reth(uint8_t op) { return !is_ack(op) && !is_read_response(op); }
+inline bool is_send(uint8_t op) {
+  return op == static_cast<uint8_t>(spec::PktOp::kSend) ||
+         op == static_cast<uint8_t>(spec::PktOp::kSendImm);
+}
+inline bool has_aeth(uint8_t op) { return is_ack(op) || is_read_response(op); }
+inline bool has_reth(uint8_t op) { return !has_aeth(op) && !is_send(op); }
 inline bool has_payload(uint8_t op) { return !is_ack(op) && !is_read_request(op); }
 inline bool is_reduce(uint8_t op) {
   return op == static_cast<uint8_t>(spec::PktOp::kReduce) ||
@@ -95,17 +100,22 @@ inline bool is_reduce(uint8_t op) {
 }
 inline bool has_imm(uint8_t op) {
   return op == static_cast<uint8_t>(spec::PktOp::kWriteImm) ||
-         op == static_cast<uint8_t>(spec::PktOp::kReduceImm);
+         op == static_cast<uint8_t>(spec::PktOp::kReduceImm) ||
+         op == static_cast<uint8_t>(spec::PktOp::kSendImm);
+}
+// Bytes from the start of the BTH to the payload.
+inline size_t header_bytes(uint8_t op) {
+  const size_t first = has_aeth(op) ? 4 : is_send(op) ? 12 : 16;
+  return 12 + first + (is_reduce(op) ? 4 : 0) + (has_imm(op) ? 4 : 0);
 }
 
 // The frame that descriptor `d` and its payload must become on the wire.
 inline Bytes build_frame(const spec::Txd& d, uint16_t node, uint8_t plane, const Bytes& payload,
                          bool read_error = false) {
-  const bool ack = is_ack(d.opcode), reth = has_reth(d.opcode);
+  const bool ack = is_ack(d.opcode), send = is_send(d.opcode);
   const size_t len = has_payload(d.opcode) ? d.len : 0;
   const size_t pad = (4 - len % 4) % 4;
-  const size_t headers =
-      12 + (reth ? 16 : 4) + (is_reduce(d.opcode) ? 4 : 0) + (has_imm(d.opcode) ? 4 : 0);
+  const size_t headers = header_bytes(d.opcode);
   const size_t udp_length = 8 + headers + len + pad + 4;
   Bytes f;
   f.reserve(headers + len + 64);
@@ -121,7 +131,11 @@ inline Bytes build_frame(const spec::Txd& d, uint16_t node, uint8_t plane, const
   put(f, d.opcode, 1), put(f, pad << 4, 1), put(f, 0xffff, 2);
   put(f, d.becn ? 0x40 : 0, 1), put(f, d.dst_qpn, 3);
   put(f, d.ack_req ? 0x80 : 0, 1), put(f, d.psn, 3);
-  if (reth) {
+  if (send) {
+    // The immediate goes first. SENDH: number, offset, length of the message.
+    if (has_imm(d.opcode)) put(f, d.imm, 4);
+    put(f, 0, 1), put(f, d.raddr >> 32, 3), put(f, d.raddr, 4), put(f, d.rkey, 4);
+  } else if (has_reth(d.opcode)) {
     put(f, d.raddr, 8), put(f, d.rkey, 4), put(f, d.len, 4);
   } else {
     put(f, d.syndrome, 1), put(f, d.msn, 3);
@@ -129,7 +143,7 @@ inline Bytes build_frame(const spec::Txd& d, uint16_t node, uint8_t plane, const
   if (!ack) {
     if (is_reduce(d.opcode))
       put(f, static_cast<uint64_t>(d.red_op) << 4 | d.red_dtype, 1), put(f, 0, 3);
-    if (has_imm(d.opcode)) put(f, d.imm, 4);
+    if (has_imm(d.opcode) && !send) put(f, d.imm, 4);
     f.insert(f.end(), payload.begin(), payload.begin() + static_cast<long>(len));
     f.insert(f.end(), pad, 0);
   }
@@ -149,7 +163,7 @@ inline spec::Rxh expected_header(const spec::Txd& d, uint16_t node) {
   h.psn = d.psn;
   h.ack_req = d.ack_req;
   h.becn = d.becn;
-  if (!has_reth(d.opcode)) {
+  if (has_aeth(d.opcode)) {
     h.syndrome = d.syndrome;
     h.msn = d.msn;
     if (has_payload(d.opcode)) h.len = d.len;

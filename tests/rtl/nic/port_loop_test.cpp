@@ -46,17 +46,18 @@ class Loop {
   // Draws a descriptor for side s and notes what it must become.
   void send(int s) {
     const bool ack = r() % 3 == 0;
-    const uint8_t op = ack ? kAck : kRequests[r() % 6];
+    const uint8_t op = ack ? kAck : kRequests[r() % kRequests.size()];
     const uint8_t vc = ack ? kRsp : (r() & 1 ? kBulk : kReq);
     unsigned len = r() % 3 == 0 ? r() % 4097 : r() % 200;
     if (is_reduce(op)) len &= ~3u;
-    spec::Txd d = random_txd(r, op, vc, len);
+    Receiver::Request d{random_txd(r, op, vc, len), 0};
     d.dst_node = side[1 - s]->bench.config.node;
     // Sources in the upper half of the memory, targets in the lower one.
     d.laddr = 0x200000 + r() % 0x1ff000;
-    d.raddr = next_target(r, cursor[s], len);
+    d.target = next_target(r, cursor[s], len);
     if (r() % 1000 < config.bad_read_per_mille) d.laddr |= kBadAddress;
-    if (r() % 1000 < config.bad_write_per_mille) d.raddr |= kBadAddress;
+    if (r() % 1000 < config.bad_write_per_mille) d.target |= kBadAddress;
+    if (!is_send(op)) d.raddr = d.target;
     side[s]->bench.txd[vc].push_back(d);
     sent[s][vc].push_back(d);
   }
@@ -99,10 +100,10 @@ class Loop {
     w.flits.emplace_back(w.last, f);
     if (!f.eop) return;
     ASSERT_FALSE(sent[s][f.vc].empty());
-    const spec::Txd d = sent[s][f.vc].front();
+    const Receiver::Request d = sent[s][f.vc].front();
     sent[s][f.vc].pop_front();
     const bool bad_read = has_payload(d.opcode) && d.len != 0 && (d.laddr & kBadAddress);
-    Receiver::Expected e{expected_header(d, side[s]->bench.config.node), {}, d.raddr};
+    Receiver::Expected e{expected_header(d, side[s]->bench.config.node), {}, d.target};
     if (w.corrupt || bad_read) e.header.err = code(spec::ErrCause::kFcs);
     const Bytes& m = side[s]->bench.memory;
     for (unsigned i = 0; i < d.len && has_payload(d.opcode); ++i) {
@@ -163,7 +164,7 @@ class Loop {
   std::mt19937_64 r;
   std::array<std::unique_ptr<Receiver>, 2> side;
   std::array<Wire, 2> wire;
-  std::array<std::array<std::deque<spec::Txd>, 3>, 2> sent;
+  std::array<std::array<std::deque<Receiver::Request>, 3>, 2> sent;
   std::array<uint64_t, 2> cursor{}, reports{}, requests{};
   std::array<int, 2> to_send{};
   uint64_t frames = 0;

@@ -27,14 +27,21 @@ inline constexpr uint8_t kReduceImm = static_cast<uint8_t>(spec::PktOp::kReduceI
 inline constexpr uint8_t kAck = static_cast<uint8_t>(spec::PktOp::kAck);
 inline constexpr uint8_t kReadRequest = static_cast<uint8_t>(spec::PktOp::kReadRequest);
 inline constexpr uint8_t kReadResponse = static_cast<uint8_t>(spec::PktOp::kReadResponse);
+inline constexpr uint8_t kSend = static_cast<uint8_t>(spec::PktOp::kSend);
+inline constexpr uint8_t kSendImm = static_cast<uint8_t>(spec::PktOp::kSendImm);
 inline constexpr uint16_t kPeer = 0x0777;
+
+// nic_port knows the SEND opcodes.
+inline constexpr bool kSendInPort = true;
 
 inline uint8_t code(spec::ErrCause c) { return static_cast<uint8_t>(c); }
 inline uint8_t code(spec::RxAction a) { return static_cast<uint8_t>(a); }
 
 // Everything but acknowledgements.
-constexpr std::array<uint8_t, 6> kRequests = {kWrite,     kWriteImm,    kReduce,
-                                              kReduceImm, kReadRequest, kReadResponse};
+inline constexpr std::array<uint8_t, 8> kAllRequests = {
+    kWrite, kWriteImm, kReduce, kReduceImm, kReadRequest, kReadResponse, kSend, kSendImm};
+inline const std::vector<uint8_t> kRequests(kAllRequests.begin(),
+                                            kAllRequests.end() - (kSendInPort ? 0 : 2));
 
 inline spec::Txd random_txd(std::mt19937_64& r, uint8_t opcode, uint8_t vc, unsigned len) {
   spec::Txd d;
@@ -48,7 +55,7 @@ inline spec::Txd random_txd(std::mt19937_64& r, uint8_t opcode, uint8_t vc, unsi
   d.becn = r() & 1;
   d.laddr = r() & 0x3fffff;
   d.len = static_cast<uint16_t>(len);
-  d.raddr = r();
+  d.raddr = is_send(opcode) ? r() >> 8 : r();  // a message number has 24 bits
   d.rkey = static_cast<uint32_t>(r());
   d.imm = static_cast<uint32_t>(r());
   d.syndrome = static_cast<uint8_t>(r());
@@ -66,10 +73,16 @@ class Receiver {
     bench.on_rxd = [this](const spec::Rxd& d) { placed(d); };
   }
 
-  spec::Txd request(uint8_t op, uint8_t vc, unsigned len, uint64_t addr) {
-    spec::Txd d = random_txd(r, op, vc, op == kAck ? 0 : len);
+  // A descriptor of the peer, and where its payload goes: the verdict says that, for all but SEND
+  // it is the address of the header.
+  struct Request : spec::Txd {
+    uint64_t target = 0;
+  };
+
+  Request request(uint8_t op, uint8_t vc, unsigned len, uint64_t addr) {
+    Request d{random_txd(r, op, vc, op == kAck ? 0 : len), addr};
     d.dst_node = bench.config.node;
-    d.raddr = addr;
+    if (!is_send(op)) d.raddr = addr;
     return d;
   }
 
@@ -84,7 +97,7 @@ class Receiver {
   }
 
   // Queues a right frame and what must follow.
-  void good(const spec::Txd& d, const Bytes& p, bool ce = false) {
+  void good(const Request& d, const Bytes& p, bool ce = false) {
     Bytes f = frame(d, p);
     spec::Rxh h = expected_header(d, kPeer);
     if (ce) {
@@ -94,7 +107,7 @@ class Receiver {
       h.ce = 1;
     }
     flits(to_flits(f, d.vc));
-    headers[d.vc].push_back({h, p, d.raddr});
+    headers[d.vc].push_back({h, p, d.target});
   }
 
   void bad(const Bytes& f, uint8_t vc, spec::ErrCause cause) {

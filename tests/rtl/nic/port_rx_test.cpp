@@ -40,7 +40,7 @@ TEST(NicPortRx, RandomTrafficAndBackPressure) {
         t.good(t.request(kAck, t.r() % 8 ? kRsp : kReq, 0, 0), {});
         continue;
       }
-      const uint8_t op = kRequests[t.r() % 6];
+      const uint8_t op = kRequests[t.r() % kRequests.size()];
       unsigned len = t.r() % 4 == 0 ? t.r() % 4097 : t.r() % 150;
       if (is_reduce(op)) len &= ~3u;
       uint64_t at = next_target(t.r, cursor, len);
@@ -56,8 +56,8 @@ TEST(NicPortRx, RandomTrafficAndBackPressure) {
 TEST(NicPortRx, AnyBitFlipIsFound) {
   Receiver t(BenchConfig{}, 3);
   for (int i = 0; i < 1500; ++i) {
-    const uint8_t op = std::array{kWrite,       kWriteImm,     kReduce, kReduceImm,
-                                  kReadRequest, kReadResponse, kAck}[t.r() % 7];
+    const size_t which = t.r() % (kRequests.size() + 1);
+    const uint8_t op = which == kRequests.size() ? kAck : kRequests[which];
     const unsigned len = (t.r() % 3 ? t.r() % 64 : t.r() % 600) & (is_reduce(op) ? ~3u : ~0u);
     const uint8_t vc = op == kAck ? kRsp : (t.r() & 1 ? kBulk : kReq);
     const Bytes p = t.payload(has_payload(op) ? len : 0);
@@ -101,7 +101,9 @@ TEST(NicPortRx, CausesByName) {
   }
   // Fields that the ICRC does not cover.
   change(kWrite, 10, 15, 0x01, E::kMalformed);  // checksum does not match
-  for (uint8_t op : {kWrite, kReduceImm, kReadRequest, kReadResponse, kAck}) {
+  std::vector<uint8_t> kinds = {kWrite, kReduceImm, kReadRequest, kReadResponse, kAck};
+  if (kSendInPort) kinds.insert(kinds.end(), {kSend, kSendImm});
+  for (uint8_t op : kinds) {
     const unsigned len = 40;
     change(op, len, 12, 0x08, E::kMalformed);        // EtherType
     change(op, len, 14, 0x20, E::kMalformed, true);  // IP version
@@ -112,8 +114,8 @@ TEST(NicPortRx, CausesByName) {
     change(op, len, 37, 0x01, E::kMalformed);        // UDP port
     change(op, len, 39, 0x04, E::kMalformed);        // UDP length
     change(op, len, 42, 0x80, E::kMalformed);        // opcode
-    // Pad; that of a READ response says how long it is, so only an empty one shows it.
-    change(op, op == kReadResponse ? 0 : len, 43, 0x10, E::kMalformed);
+    // Pad; that of a READ response or SEND says how long it is, so only an empty one shows it.
+    change(op, op == kReadResponse || is_send(op) ? 0 : len, 43, 0x10, E::kMalformed);
     change(op, len, 43, 0x01, E::kMalformed);        // version of the BTH
     change(op, len, 5, 0x01, E::kMisrouted);         // destination MAC
     change(op, len, 33, 0x01, E::kMisrouted, true);  // destination IP
@@ -176,6 +178,85 @@ TEST(NicPortRx, CausesByName) {
   t.run();
 }
 
+// The frame with `words` more words of payload (or fewer), its lengths and CRCs right.
+Bytes stretched(Bytes f, int words) {
+  if (words > 0) {
+    f.insert(f.end() - 8, 4 * static_cast<size_t>(words), 0);
+  } else {
+    f.erase(f.end() - 8 + 4 * words, f.end() - 8);
+  }
+  const size_t ip = f.size() - 18;
+  f[16] = static_cast<uint8_t>(ip >> 8), f[17] = static_cast<uint8_t>(ip);
+  f[38] = static_cast<uint8_t>((ip - 20) >> 8), f[39] = static_cast<uint8_t>(ip - 20);
+  fix_ip_checksum(f);
+  fix_crcs(f);
+  return f;
+}
+
+// The length of a SEND's payload is that of its frame: whatever does not add up there is malformed,
+// whatever SENDH says passes.
+TEST(NicPortRx, SendsThatDoNotAddUp) {
+  if (!kSendInPort) GTEST_SKIP();
+  Receiver t(BenchConfig{}, 14);
+  using E = spec::ErrCause;
+  uint64_t cursor = 0;
+  auto good = [&](uint8_t op, unsigned len) {
+    t.good(t.request(op, t.r() & 1 ? kBulk : kReq, len, next_target(t.r, cursor, len)),
+           t.payload(len));
+  };
+  for (uint8_t op : {kSend, kSendImm}) {
+    for (uint8_t vc : {kReq, kBulk}) {
+      auto make = [&](unsigned len) { return t.frame(t.request(op, vc, len, 0), t.payload(len)); };
+      // Shorter than its headers, down to the BTH alone.
+      const int most = op == kSendImm ? 4 : 3;
+      for (int words = 1; words <= most; ++words) {
+        t.bad(stretched(make(0), -words), vc, E::kMalformed);
+        good(op, 0);
+      }
+      // Padding where there is nothing to pad.
+      for (unsigned pad = 1; pad < 4; ++pad) {
+        Bytes f = make(0);
+        f[43] |= static_cast<uint8_t>(pad << 4);
+        fix_crcs(f);
+        t.bad(f, vc, E::kMalformed);
+        good(op, pad);
+      }
+      // More than the MTU: 4097 to 4100 bytes, and as much as 66 flits hold.
+      for (unsigned pad = 0; pad < 4; ++pad) {
+        Bytes f = make(4096);
+        f[43] |= static_cast<uint8_t>(pad << 4);
+        t.bad(stretched(f, 1), vc, E::kMalformed);
+        good(op, 4096 - pad);
+      }
+      t.bad(stretched(make(4096), 12), vc, E::kMalformed);
+      good(op, 4093);
+    }
+    const spec::Txd d = t.request(op, kReq, 100, 0);
+    t.bad(t.frame(d, t.payload(100)), kRsp, E::kMalformed);
+    // A length that only the frame tells: one word more or less is another good frame.
+    for (int words : {-1, 1}) {
+      Receiver::Request q = t.request(op, kReq, 100, next_target(t.r, cursor, 104));
+      const Bytes p = t.payload(100);
+      const Bytes f = stretched(t.frame(q, p), words);
+      t.flits(to_flits(f, kReq));
+      q.len = static_cast<uint16_t>(100 + 4 * words);
+      Bytes got = p;
+      got.resize(q.len);
+      t.headers[kReq].push_back({expected_header(q, kPeer), got, q.target});
+    }
+    // SENDH at its limits.
+    for (uint64_t raddr : {0ull, 0x00ffffffffffffffull, 0x00800000'00000001ull, 0xffffffffull}) {
+      for (uint32_t length : {0u, 1u, 0x80000000u, 0xffffffffu}) {
+        Receiver::Request q = t.request(op, kBulk, 65, next_target(t.r, cursor, 65));
+        q.raddr = raddr;
+        q.rkey = length;
+        t.good(q, t.payload(65));
+      }
+    }
+  }
+  t.run();
+}
+
 TEST(NicPortRx, BrokenFlitSequences) {
   BenchConfig c;
   c.latency_max = 20;
@@ -190,7 +271,8 @@ TEST(NicPortRx, BrokenFlitSequences) {
   };
   auto fresh = [&](unsigned len, uint8_t vc) {
     const Bytes p = t.payload(len);
-    return to_flits(t.frame(t.request(kWrite, vc, len, 0), p), vc);
+    const uint8_t op = kSendInPort && t.r() & 1 ? kSend : kWrite;
+    return to_flits(t.frame(t.request(op, vc, len, 0), p), vc);
   };
   for (int round = 0; round < 60; ++round) {
     const uint8_t vc = t.r() & 1 ? kBulk : kReq, other = vc == kBulk ? kReq : kBulk;
@@ -370,6 +452,13 @@ TEST(NicPortRx, ThroughputOfLongWrites) { throughput(kWrite, 4096, 40, 66); }
 TEST(NicPortRx, ThroughputOfLongReduces) { throughput(kReduce, 4096, 40, 66); }
 TEST(NicPortRx, ThroughputOfLongReducesWithImmediate) { throughput(kReduceImm, 4096, 40, 66); }
 TEST(NicPortRx, ThroughputOfShortWrites) { throughput(kWrite, 48, 400, 2); }
+TEST(NicPortRx, ThroughputOfSends) {
+  if (!kSendInPort) GTEST_SKIP();
+  throughput(kSend, 4096, 40, 66);
+  throughput(kSendImm, 4096, 40, 66);
+  throughput(kSend, 52, 400, 2);
+  throughput(kSendImm, 48, 400, 2);
+}
 
 TEST(NicPortRx, Latency) {
   Receiver t(BenchConfig{}, 12);
@@ -389,8 +478,10 @@ TEST(NicPortRx, ResetInMidOperation) {
   for (int round = 0; round < 12; ++round) {
     for (int i = 0; i < 40; ++i) {
       const unsigned len = t.r() % 2000 & ~3u;
-      t.good(t.request(t.r() & 1 ? kWrite : kReduce, t.r() & 1 ? kBulk : kReq, len,
-                       next_target(t.r, cursor, len)),
+      std::vector<uint8_t> ops = {kWrite, kReduce};
+      if (kSendInPort) ops.insert(ops.end(), {kSend, kSendImm});
+      const uint8_t op = ops[t.r() % ops.size()];
+      t.good(t.request(op, t.r() & 1 ? kBulk : kReq, len, next_target(t.r, cursor, len)),
              t.payload(len));
       t.good(t.request(kAck, kRsp, 0, 0), {});
     }

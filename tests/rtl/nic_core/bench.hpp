@@ -29,6 +29,9 @@
 
 namespace nic_core_test {
 
+// nic_core knows SEND and receive rings.
+inline constexpr bool kSendInCore = true;
+
 using namespace ubl::spec;
 using Rng = std::mt19937_64;
 
@@ -45,6 +48,7 @@ constexpr auto raw(E e) {
 inline bool carries_payload(uint8_t op) {
   return op != raw(PktOp::kAck) && op != raw(PktOp::kReadRequest);
 }
+inline bool is_send(uint8_t op) { return op == raw(PktOp::kSend) || op == raw(PktOp::kSendImm); }
 inline unsigned flits_of(uint8_t op, unsigned len) {
   if (op == raw(PktOp::kReadResponse)) return (len + 3 + 66 + 63) / 64;
   return op == raw(PktOp::kAck) ? 2 : ((carries_payload(op) ? len : 0) + 78 + 4 + 63) / 64;
@@ -547,6 +551,11 @@ class Card {
       if ((d.opcode == raw(PktOp::kAck)) != (d.vc == raw(Vc::kRsp))) {
         throw std::runtime_error("acknowledgements and only they use VC rsp");
       }
+      if (is_send(d.opcode) && (d.raddr >> 56 != 0 || (d.raddr & 0xffffffff) + d.len > d.rkey ||
+                                ((d.raddr & 0xffffffff) + d.len < d.rkey &&
+                                 (d.len != kLinkMtu || d.opcode == raw(PktOp::kSendImm))))) {
+        throw std::runtime_error("SENDH that contradicts itself");
+      }
       if (d.opcode == raw(PktOp::kReadRequest) && d.vc != raw(Vc::kReq)) {
         throw std::runtime_error("READ request on another VC");
       }
@@ -583,8 +592,14 @@ class Card {
       const bool rsp = x.f.h.opcode == raw(PktOp::kReadResponse);
       if ((x.v.rsp != 0) != rsp) throw std::runtime_error("verdict of the wrong engine");
       if (x.v.action != raw(RxAction::kDrop)) {
-        if ((!rsp && x.v.addr != x.f.h.raddr) || x.v.len != x.f.h.len) {
+        // The header of a SEND has no address: where it must land, only the tests know.
+        if ((!rsp && !is_send(x.f.h.opcode) && x.v.addr != x.f.h.raddr) || x.v.len != x.f.h.len) {
           throw std::runtime_error("verdict with a wrong address or length");
+        }
+        const bool red =
+            x.f.h.opcode == raw(PktOp::kReduce) || x.f.h.opcode == raw(PktOp::kReduceImm);
+        if ((x.v.action == raw(RxAction::kReduce)) != red) {
+          throw std::runtime_error("verdict with a wrong action");
         }
         ++counts.placed[i];
         // Writes of a plane stay in order, whatever they hit.
@@ -681,12 +696,14 @@ class Bench {
     step();
     for (auto& c : cq_state_) c.clear();
     for (auto& q : sq_tail_) q.clear();
+    for (auto& q : rq_tail_) q.clear();
     while (reset_[0] != 0) step();
   }
   void reset_card(unsigned i, unsigned n) {
     reset_[i] = n;
     cq_state_[i].clear();
     sq_tail_[i].clear();
+    rq_tail_[i].clear();
     while (reset_[i] != 0) step();
   }
 
@@ -761,6 +778,7 @@ class Bench {
   static constexpr unsigned kPd = 5;
   // Where a card keeps things.
   static uint64_t ring_base(unsigned qpn) { return kHost | 0x100000000ull | (uint64_t(qpn) << 20); }
+  static uint64_t recv_base(unsigned qpn) { return kHost | 0x300000000ull | (uint64_t(qpn) << 20); }
   static uint64_t cq_base(unsigned cq) { return kHost | 0x200000000ull | (uint64_t(cq) << 20); }
 
   void enable(unsigned c) { wr(c, reg::kNicCtrl, reg::kNicCtrlEnableMask); }
@@ -814,6 +832,13 @@ class Bench {
   void make_qp(unsigned c, unsigned qpn, const QpCtx& x) {
     ASSERT_EQ(load(c, ObjOp::kWriteQp, qpn, x), ObjResult::kOk);
     sq_tail_[c][qpn] = {x.sq_log2, 0};
+    rq_tail_[c][qpn] = {x.rq_log2, 0};
+  }
+  // Gives a context a receive ring.
+  static void add_ring(QpCtx& x, unsigned qpn, unsigned log2) {
+    x.rq_ring = 1;
+    x.rq_log2 = static_cast<uint8_t>(log2);
+    x.rq_base = recv_base(qpn);
   }
   // A connected pair, qpn on both sides.
   void connect(unsigned qpn, unsigned plane, unsigned scq = 0, unsigned rcq = 1,
@@ -845,6 +870,20 @@ class Bench {
     write_wqe(c, qpn, w);
     ring(c, qpn);
   }
+  // Entries of a receive ring.
+  void write_recv(unsigned c, unsigned qpn, const Wqe& w) {
+    auto& s = rq_tail_[c][qpn];
+    uint8_t bytes[64];
+    w.pack(bytes);
+    card[c]->mem.write(recv_base(qpn) + 64 * (s.tail & ((1u << s.log2) - 1)), bytes, 64);
+    ++s.tail;
+  }
+  void ring_recv(unsigned c, unsigned qpn) { doorbell(c, 1, qpn, rq_tail_[c][qpn].tail); }
+  void post_recv(unsigned c, unsigned qpn, const Wqe& w) {
+    write_recv(c, qpn, w);
+    ring_recv(c, qpn);
+  }
+  // Receives of a QP without a receive ring.
   void post_receives(unsigned c, unsigned qpn, unsigned total) { doorbell(c, 1, qpn, total); }
 
   bool poll(unsigned c, unsigned cq, Cqe& out) {
@@ -878,7 +917,7 @@ class Bench {
   };
   unsigned reset_[2] = {};
   std::map<unsigned, CqState> cq_state_[2];
-  std::map<unsigned, SqState> sq_tail_[2];
+  std::map<unsigned, SqState> sq_tail_[2], rq_tail_[2];
 };
 
 }  // namespace nic_core_test

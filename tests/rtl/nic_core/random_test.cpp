@@ -15,6 +15,7 @@ constexpr uint64_t kShared = 0x200000, kSharedSize = 0x8000;     // REDUCE from 
 constexpr uint64_t kPrivate = 0x400000, kPrivateSize = 0x10000;  // of QP q at kPrivate + q * size
 // What a READ of the own side brings, of QP q at kInbox + q * size: nobody else writes there.
 constexpr uint64_t kInbox = 0x1000000, kInboxSize = 0x10000;
+constexpr uint64_t kLanding = 0x2000000, kLandingSize = 0x1000000;  // receive buffers
 
 struct Expected {
   uint64_t wr_id;
@@ -27,6 +28,8 @@ struct Flow {
   unsigned card, qpn, cq, rcq;
   std::deque<Wqe> todo;
   unsigned ring = 0, posted = 0, freed = 0, receives = 0;
+  unsigned rq = 0, received = 0;  // entries of the receive ring, 0 without one; completed
+  std::deque<Wqe> buffers;        // receives to post
   std::deque<Expected> sends, recvs;
 };
 
@@ -40,6 +43,7 @@ struct Traffic {
   Memory golden[2];
   uint32_t lkey[2] = {}, rkey_shared[2] = {}, rkey_private[2] = {}, lkey_inbox[2] = {};
   uint64_t hash = 1469598103934665603ull;
+  unsigned send_count = 0;
 
   void mix(uint64_t v) { hash = (hash ^ v) * 1099511628211ull; }
 
@@ -52,7 +56,7 @@ struct Traffic {
       lkey[c] = b.make_mr(c, 1, kSrc, kSrcSize, true, false, false);
       rkey_shared[c] = b.make_mr(c, 2, kShared, kSharedSize, false, false, true);
       rkey_private[c] =
-          b.make_mr(c, 3, kPrivate, kPrivateSize * qps, false, true, true, false, true);
+          b.make_mr(c, 3, kPrivate, kPrivateSize * qps, false, true, true, true, true);
       lkey_inbox[c] = b.make_mr(c, 4, kInbox, kInboxSize * qps, false, false, false, true, false);
       for (auto [base, size] :
            {std::pair{kSrc, kSrcSize}, {kShared, kSharedSize}, {kPrivate, kPrivateSize * qps}}) {
@@ -81,8 +85,13 @@ struct Traffic {
         x.window = static_cast<uint16_t>(window);
         x.sq_psn = psn[c];
         x.rq_psn = psn[1 - c];
-        b.make_qp(c, q, x);
         Flow f;
+        if (kSendInCore && rng() % 4 != 0) {
+          const unsigned rq_log2 = static_cast<unsigned>(rng() % 5);
+          B::add_ring(x, q, rq_log2);
+          f.rq = 1u << rq_log2;
+        }
+        b.make_qp(c, q, x);
         f.card = c;
         f.qpn = q;
         f.cq = scq;
@@ -92,8 +101,10 @@ struct Traffic {
       }
     }
     for (auto& f : flows) {
-      auto& recvs = peer(f).recvs;
-      for (unsigned m = 0; m < messages; ++m) f.todo.push_back(message(f, m, max_len, recvs));
+      Flow& p = peer(f);
+      for (unsigned m = 0; m < messages; ++m) f.todo.push_back(message(f, m, max_len, p));
+      // Some that nobody needs.
+      for (uint64_t n = rng() % 3; n > 0 && p.rq != 0; --n) p.buffers.push_back(buffer(p, 0));
     }
   }
 
@@ -102,12 +113,29 @@ struct Traffic {
                          [&](const Flow& o) { return o.qpn == f.qpn && o.card != f.card; });
   }
 
-  Wqe message(Flow& f, unsigned m, unsigned max_len, std::deque<Expected>& recvs) {
+  // A receive of flow p for `length` bytes: among the targets of the peer's WRITEs and REDUCEs, in
+  // whose order it is filled.
+  Wqe buffer(const Flow& p, uint32_t length) {
+    Wqe w;
+    w.opcode = raw(WqeOp::kRecv);
+    w.length = static_cast<uint32_t>(length + (rng() % 2 ? 0 : rng() % 64));
+    w.laddr = kPrivate + kPrivateSize * p.qpn +
+              (rng() % 2 ? rng() % 64 : rng() % (kPrivateSize - w.length));
+    w.lkey = rkey_private[p.card];
+    w.wr_id = rng();
+    return w;
+  }
+
+  Wqe message(Flow& f, unsigned m, unsigned max_len, Flow& p) {
     Wqe w;
     const unsigned c = f.card;
     // READs in bursts: a change between them and others costs a round trip.
     if (rng() % 4 == 0) reading_ = rng() % 3 == 0;
     w.opcode = static_cast<uint8_t>(rng() % 10 == 0 ? 0 : reading_ ? 5 : 1 + rng() % 4);
+    if (p.rq != 0 && w.opcode != 0 && !reading_ && rng() % 2) {
+      w.opcode = raw(rng() % 2 ? WqeOp::kSend : WqeOp::kSendImm);
+    }
+    const bool send = w.opcode == raw(WqeOp::kSend) || w.opcode == raw(WqeOp::kSendImm);
     const bool read = w.opcode == raw(WqeOp::kRead);
     w.signalled = rng() % 2 || m % 3 == 2;  // something frees the ring
     w.fence = rng() % 8 == 0;
@@ -127,7 +155,7 @@ struct Traffic {
         w.length = static_cast<uint32_t>(1 + rng() % 256);
     }
     const bool red = w.opcode == raw(WqeOp::kReduce) || w.opcode == raw(WqeOp::kReduceImm);
-    const bool imm = w.opcode == raw(WqeOp::kWriteImm) || w.opcode == raw(WqeOp::kReduceImm);
+    const bool imm = consumes(w);
     if (red) w.length &= ~3u;
     const bool shared = red && rng() % 2;
     const uint64_t base = shared ? kShared : kPrivate + kPrivateSize * f.qpn;
@@ -146,6 +174,11 @@ struct Traffic {
     if (read) {
       const auto data = golden[1 - c].read(w.raddr, w.length);
       golden[c].write(w.laddr, data.data(), data.size());
+    } else if (send) {
+      ++send_count;
+      p.buffers.push_back(buffer(p, w.length));
+      const auto data = golden[c].read(w.laddr, w.length);
+      golden[1 - c].write(p.buffers.back().laddr, data.data(), data.size());
     } else if (w.opcode != 0) {
       auto data = golden[c].read(w.laddr, w.length);
       if (red) data = add_f32(golden[1 - c].read(w.raddr, w.length), data);
@@ -154,9 +187,24 @@ struct Traffic {
     if (w.signalled) f.sends.push_back({w.wr_id, w.opcode, 0, w.length, 0});
     if (imm) {
       const uint32_t last = w.length == 0 ? 0 : (w.length - 1) % 4096 + 1;
-      recvs.push_back({0, w.opcode, 1, last, w.imm});
+      if (p.rq != 0 && !send) {
+        // Only counted: what it points to is not looked at.
+        Wqe r = buffer(p, 0);
+        r.length = static_cast<uint32_t>(rng());
+        r.lkey = static_cast<uint32_t>(rng());
+        r.laddr = rng();
+        p.buffers.push_back(r);
+      }
+      const uint64_t id = p.rq != 0 ? p.buffers.back().wr_id : p.recvs.size();
+      p.recvs.push_back(
+          {id, w.opcode, 1, send ? w.length : last, w.opcode == raw(WqeOp::kSend) ? 0 : w.imm});
     }
     return w;
+  }
+  // A receive of the peer.
+  static bool consumes(const Wqe& w) {
+    return w.opcode == raw(WqeOp::kWriteImm) || w.opcode == raw(WqeOp::kReduceImm) ||
+           w.opcode == raw(WqeOp::kSend) || w.opcode == raw(WqeOp::kSendImm);
   }
 
   bool done() const {
@@ -170,7 +218,17 @@ struct Traffic {
   void drive() {
     auto& b = bench;
     Flow& f = flows[rng() % flows.size()];
-    if (rng() % 4 == 0) {
+    const bool more = rng() % 4 == 0;
+    if (more && f.rq != 0) {
+      const unsigned before = f.receives;
+      for (uint64_t k = 1 + rng() % 6; k > 0 && !f.buffers.empty(); --k) {
+        if (f.receives - f.received == f.rq) break;
+        b.write_recv(f.card, f.qpn, f.buffers.front());
+        f.buffers.pop_front();
+        ++f.receives;
+      }
+      if (f.receives != before) b.ring_recv(f.card, f.qpn);
+    } else if (more) {
       // Receives are always posted ahead of the peer's immediates.
       if (f.receives < 60000) b.post_receives(f.card, f.qpn, f.receives += 1 + rng() % 3);
     }
@@ -178,7 +236,7 @@ struct Traffic {
     const unsigned burst = 1 + static_cast<unsigned>(rng() % 4);
     Flow& p = peer(f);
     while (n < burst && !f.todo.empty() && f.posted - f.freed < f.ring) {
-      const bool imm = f.todo.front().opcode == 2 || f.todo.front().opcode == 4;
+      const bool imm = consumes(f.todo.front());
       if (imm && p.receives <= imms_posted(f)) break;
       if (imm) ++imms_[&f];
       b.write_wqe(f.card, f.qpn, f.todo.front());
@@ -211,10 +269,10 @@ struct Traffic {
     EXPECT_EQ(e.opcode, x.opcode);
     EXPECT_EQ(e.byte_len, x.byte_len);
     EXPECT_EQ(e.imm, x.imm);
+    EXPECT_EQ(e.wr_id, x.wr_id);
     if (e.recv) {
-      EXPECT_EQ(e.wr_id, recv_count_[&*it]++);
+      ++it->received;
     } else {
-      EXPECT_EQ(e.wr_id, x.wr_id);
       it->freed += static_cast<uint16_t>(e.sq_head - it->freed);
     }
     mix(bench.cycles);
@@ -230,6 +288,9 @@ struct Traffic {
         limit);
     bench.settle();
     for (unsigned c = 0; c < 2; ++c) {
+      for (const LogEntry& l : bench.log(c)) {
+        ADD_FAILURE() << "card " << c << " logs " << to_string(l.cause) << " of QP " << l.qpn;
+      }
       EXPECT_EQ(bench.rd(c, reg::kNicErrCount), 0u);
       const auto& m = bench.card[c]->mem;
       EXPECT_TRUE(m.read(kShared, kSharedSize) == golden[c].read(kShared, kSharedSize))
@@ -249,7 +310,7 @@ struct Traffic {
 
  private:
   bool reading_ = false;
-  std::map<const Flow*, unsigned> imms_, recv_count_;
+  std::map<const Flow*, unsigned> imms_;
 };
 
 void vary(Timing& t, Rng& rng) {
@@ -265,6 +326,7 @@ void vary(Timing& t, Rng& rng) {
 }
 
 TEST(Random, OnePlane) {
+  unsigned sends = 0;
   for (unsigned round = 0; round < 12; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     Traffic<Bench<Vnic_core_p1Chk, 1>> r(100 + round);
@@ -272,6 +334,10 @@ TEST(Random, OnePlane) {
     r.build(2 + static_cast<unsigned>(r.rng() % 6), 40, 20000);
     r.go(1 + static_cast<unsigned>(r.rng() % 30), 400000);
     if (HasFailure()) return;
+    sends += r.send_count;
+  }
+  if (kSendInCore) {
+    EXPECT_GT(sends, 100u);
   }
 }
 
@@ -318,8 +384,9 @@ TEST(Random, Faults) {
     Rng rng = ubl::test::rng(500 + round);
     vary(b.timing, rng);
     for (auto& c : b.card) c->skip = round % 2 == 1;  // time-outs wake a sleeping core
-    uint32_t lkey = 0, rkey = 0, inbox = 0;
-    constexpr unsigned kQps = 6, kMessages = 24;
+    uint32_t lkey = 0, rkey = 0, inbox = 0, landing = 0;
+    constexpr unsigned kQps = 6, kMessages = 24, kReceives = 30;
+    const uint64_t source = rng();
     for (unsigned c = 0; c < 2; ++c) {
       b.enable(c);
       b.make_cq(c, 0, 10);
@@ -328,11 +395,39 @@ TEST(Random, Faults) {
       lkey = b.make_mr(c, 1, kSrc, kSrcSize, true, false, false);
       rkey = b.make_mr(c, 2, kPrivate, kPrivateSize * kQps, false, true, true, false, true);
       inbox = b.make_mr(c, 3, kInbox, kInboxSize * kQps, false, false, false, true);
+      landing = b.make_mr(c, 4, kLanding, kLandingSize, false, false, false, true);
+      Rng bytes(source + c);
+      std::vector<uint8_t> data(12000);
+      for (auto& x : data) x = static_cast<uint8_t>(bytes());
+      b.card[c]->mem.write(kSrc, data.data(), data.size());
     }
+    auto landing_of = [](unsigned q, uint64_t k) {
+      return kLanding + (q * kReceives + k) * 0x3000;
+    };
+    // What each QP of a card will receive, if all goes well.
+    std::vector<Wqe> coming[2][kQps];
     std::set<unsigned> harmed;
     for (unsigned q = 0; q < kQps; ++q) {
-      b.connect(q, 0, 0, 1, [&](QpCtx& x) { x.sq_log2 = 5; });
-      for (unsigned c = 0; c < 2; ++c) b.post_receives(c, q, 1000);
+      b.connect(q, 0, 0, 1, [&](QpCtx& x) {
+        x.sq_log2 = 5;
+        if (kSendInCore && q % 3 != 0) B::add_ring(x, q, 5);
+      });
+      for (unsigned c = 0; c < 2; ++c) {
+        if (!kSendInCore || q % 3 == 0) {
+          b.post_receives(c, q, 1000);
+          continue;
+        }
+        for (unsigned k = 0; k < kReceives; ++k) {
+          Wqe r;
+          r.opcode = raw(WqeOp::kRecv);
+          r.length = 12000;
+          r.laddr = landing_of(q, k);
+          r.lkey = landing;
+          r.wr_id = k;
+          b.write_recv(c, q, r);
+        }
+        b.ring_recv(c, q);
+      }
     }
     const unsigned what = static_cast<unsigned>(rng() % 4);
     for (unsigned c = 0; c < 2; ++c) {
@@ -354,6 +449,10 @@ TEST(Random, Faults) {
           Wqe w;
           w.opcode = static_cast<uint8_t>(1 + rng() % 5);
           const bool read = w.opcode == raw(WqeOp::kRead);
+          if (kSendInCore && q % 3 != 0 && !read && rng() % 2) {
+            w.opcode = raw(rng() % 2 ? WqeOp::kSend : WqeOp::kSendImm);
+            w.imm = static_cast<uint32_t>(rng());
+          }
           w.signalled = 1;
           w.vc = raw(read || rng() % 2 ? Vc::kReq : Vc::kBulk);
           w.length = static_cast<uint32_t>(rng() % 12000) & ~3u;
@@ -363,11 +462,35 @@ TEST(Random, Faults) {
           w.rkey = rkey;
           w.wr_id = m;
           b.write_wqe(c, q, w);
+          if (Traffic<B>::consumes(w)) coming[1 - c][q].push_back(w);
         }
         b.ring(c, q);
       }
     }
     unsigned next[2][kQps] = {}, bad[2][kQps] = {}, total = 0;
+    unsigned received[2][kQps] = {}, flushed[2][kQps] = {};
+    // Receives complete in order, each once; a good one is the message that its turn was.
+    auto take_receives = [&](unsigned c) {
+      Cqe e;
+      while (b.poll(c, 1, e)) {
+        const unsigned k = received[c][e.qpn]++;
+        EXPECT_EQ(e.wr_id, k) << "card " << c << " QP " << e.qpn;
+        if (e.status != 0) {
+          EXPECT_EQ(e.status, raw(CqeStatus::kFlushed));
+          ++flushed[c][e.qpn];
+          continue;
+        }
+        EXPECT_EQ(flushed[c][e.qpn], 0u);
+        ASSERT_LT(k, coming[c][e.qpn].size());
+        const Wqe& w = coming[c][e.qpn][k];
+        EXPECT_EQ(e.opcode, w.opcode);
+        if (w.opcode != raw(WqeOp::kSend) && w.opcode != raw(WqeOp::kSendImm)) continue;
+        EXPECT_EQ(e.byte_len, w.length);
+        EXPECT_EQ(e.imm, w.opcode == raw(WqeOp::kSend) ? 0 : w.imm);
+        EXPECT_TRUE(b.card[c]->mem.read(landing_of(e.qpn, k), w.length) ==
+                    b.card[1 - c]->mem.read(kSrc, w.length));
+      }
+    };
     b.run_until(
         [&] {
           for (unsigned c = 0; c < 2; ++c) {
@@ -385,8 +508,7 @@ TEST(Random, Faults) {
                     << e.qpn << " " << to_string(static_cast<CqeStatus>(e.status));
               }
             }
-            while (b.poll(c, 1, e)) {
-            }
+            take_receives(c);
           }
           return total == 2 * kQps * kMessages || HasFailure();
         },
@@ -399,7 +521,260 @@ TEST(Random, Faults) {
         EXPECT_EQ(b.status(c, q).state, raw(QpState::kReady));
       }
     }
+    // Whatever happened before, an error flushes what is left.
+    for (unsigned q = 0; q < kQps; ++q) {
+      for (unsigned c = 0; c < 2; ++c) b.command(c, ObjOp::kSetError, q);
+    }
+    b.settle();
+    for (unsigned c = 0; c < 2; ++c) {
+      take_receives(c);
+      for (unsigned q = 0; q < kQps; ++q) {
+        if (kSendInCore && q % 3 != 0) {
+          EXPECT_EQ(received[c][q], kReceives) << "card " << c << " QP " << q;
+        }
+      }
+    }
     for (auto& c : b.card) EXPECT_EQ(c->dut().deadline_o, kNever);
+  }
+}
+
+// One error per QP, of every kind that a receiver can meet, at a random message: both sides must
+// show exactly what follows from it, and the buffers exactly the messages before it.
+template <class B>
+void errors_at_random(uint64_t salt) {
+  enum Kind {
+    kNone,
+    kShort,
+    kKey,
+    kEntry,
+    kUnreadable,
+    kRefused,
+    kRnr,
+    kNumber,
+    kRkey,
+    kLocal,
+    kKinds
+  };
+  struct Pair {
+    unsigned s;  // card of the sender
+    Kind kind;
+    unsigned at;        // message concerned
+    unsigned turn = 0;  // its receive
+    uint32_t psn = 0;   // its first packet
+    std::vector<Wqe> messages;
+    std::vector<unsigned> taker;  // message of each receive
+    std::vector<Wqe> receives;
+    unsigned sent = 0, received = 0;
+  };
+  constexpr unsigned kQps = 16, kMessages = 20, kReceives = 26;
+  constexpr uint32_t kMax = 0x3000;
+  B b(salt);
+  Rng rng = ubl::test::rng(salt + 1);
+  vary(b.timing, rng);
+  uint32_t lkey[2], rkey[2], landing[2];
+  for (unsigned c = 0; c < 2; ++c) {
+    b.card[c]->skip = rng() % 2;
+    b.enable(c);
+    b.make_cq(c, 0, 10);
+    b.make_cq(c, 1, 10);
+    lkey[c] = b.make_mr(c, 1, kSrc, kSrcSize, true, false, false);
+    rkey[c] = b.make_mr(c, 2, kPrivate, kPrivateSize * kQps, false, true, true);
+    landing[c] = b.make_mr(c, 4, kLanding, kLandingSize, false, false, false, true);
+    std::vector<uint8_t> data(kSrcSize);
+    for (auto& x : data) x = static_cast<uint8_t>(rng());
+    b.card[c]->mem.write(kSrc, data.data(), data.size());
+  }
+  std::vector<Pair> pairs(kQps);
+  for (unsigned q = 0; q < kQps; ++q) {
+    Pair& p = pairs[q];
+    p.s = q & 1;
+    p.kind = static_cast<Kind>((q + salt) % kKinds);
+    p.at = static_cast<unsigned>(rng() % kMessages);
+    const unsigned plane = static_cast<unsigned>(rng() % B::kPlanes);
+    b.connect(q, plane, 0, 1, [&](QpCtx& x) {
+      x.sq_log2 = 5;
+      x.window = static_cast<uint16_t>(rng() % 3 == 0 ? 1 + rng() % 8 : 64);
+      B::add_ring(x, q, 5);
+    });
+    const bool needs_send = p.kind != kNone && p.kind != kRkey && p.kind != kLocal;
+    uint32_t psn = p.s ? 0x500 : 0xfffffa;
+    for (unsigned m = 0; m < kMessages; ++m) {
+      Wqe w;
+      static constexpr WqeOp kOps[] = {WqeOp::kWrite,  WqeOp::kWriteImm, WqeOp::kReduce,
+                                       WqeOp::kSend,   WqeOp::kSend,     WqeOp::kSendImm,
+                                       WqeOp::kSendImm};
+      w.opcode = raw(kOps[rng() % 7]);
+      w.signalled = 1;
+      w.vc = raw(rng() % 8 == 0 ? Vc::kReq : Vc::kBulk);
+      w.length = static_cast<uint32_t>(rng() % (rng() % 3 ? 300 : kMax)) & ~3u;
+      w.imm = static_cast<uint32_t>(rng());
+      w.wr_id = m;
+      if (m == p.at) {
+        if (needs_send) w.opcode = raw(rng() % 2 ? WqeOp::kSend : WqeOp::kSendImm);
+        if (p.kind == kRkey) w.opcode = raw(rng() % 2 ? WqeOp::kWrite : WqeOp::kWriteImm);
+        w.length += 4;
+        p.psn = psn;
+        p.turn = static_cast<unsigned>(p.taker.size());
+      }
+      w.laddr = kSrc + rng() % (kSrcSize - w.length);
+      w.raddr = kPrivate + kPrivateSize * q;
+      w.lkey = lkey[p.s] ^ (m == p.at && p.kind == kLocal);
+      w.rkey = rkey[1 - p.s] ^ (m == p.at && p.kind == kRkey);
+      if (Traffic<B>::consumes(w)) p.taker.push_back(m);
+      psn = (psn + std::max(1u, (w.length + 4095) / 4096)) & 0xffffff;
+      p.messages.push_back(w);
+      b.write_wqe(p.s, q, w);
+    }
+    for (unsigned k = 0; k < kReceives; ++k) {
+      if (p.kind == kRnr && k == p.turn) break;
+      const uint32_t need =
+          k < p.taker.size() ? p.messages[p.taker[k]].length : static_cast<uint32_t>(rng() % kMax);
+      Wqe r;
+      r.opcode = raw(WqeOp::kRecv);
+      r.length = need + static_cast<uint32_t>(rng() % 2 ? 0 : rng() % 64);
+      r.laddr = kLanding + (q * kReceives + k) * 0x4000 + rng() % 64;
+      r.lkey = landing[1 - p.s];
+      r.wr_id = rng() | 1;
+      if (k == p.turn && p.kind == kShort) r.length = need - 1;
+      if (k == p.turn && p.kind == kKey) r.lkey ^= 1;
+      if (k == p.turn && p.kind == kEntry) r.imm = 1;
+      if (k == p.turn && p.kind == kRefused) {
+        b.card[1 - p.s]->mem.forbid(r.laddr + rng() % need, 1);
+      }
+      if (k == p.turn && p.kind == kUnreadable) {
+        b.card[1 - p.s]->mem.forbid(B::recv_base(q) + 64 * k, 64);
+      }
+      p.receives.push_back(r);
+      b.write_recv(1 - p.s, q, r);
+    }
+  }
+  for (unsigned c = 0; c < 2; ++c) {
+    b.card[c]->on_wire = [&, c](Frame& f, unsigned) {
+      Pair& p = pairs[f.h.dst_qpn];
+      if (p.s == c && p.kind == kNumber && f.h.psn == p.psn && is_send(f.h.opcode)) {
+        f.h.raddr ^= 1ull << (32 + p.at);
+      }
+      return true;
+    };
+  }
+  for (unsigned q = 0; q < kQps; ++q) {
+    if (!pairs[q].receives.empty()) b.ring_recv(1 - pairs[q].s, q);
+  }
+  b.run(rng() % 100);
+  for (unsigned q = 0; q < kQps; ++q) b.ring(pairs[q].s, q);
+
+  static constexpr CqeStatus kSender[] = {CqeStatus::kOk,
+                                          CqeStatus::kRemoteInvalid,
+                                          CqeStatus::kRemoteOperation,
+                                          CqeStatus::kRemoteOperation,
+                                          CqeStatus::kRemoteOperation,
+                                          CqeStatus::kRemoteOperation,
+                                          CqeStatus::kRnr,
+                                          CqeStatus::kRemoteInvalid,
+                                          CqeStatus::kRemoteAccess,
+                                          CqeStatus::kLocalProtection};
+  static constexpr CqeStatus kReceiver[] = {CqeStatus::kFlushed,         CqeStatus::kLocalLength,
+                                            CqeStatus::kLocalProtection, CqeStatus::kBadOpcode,
+                                            CqeStatus::kLocalMemory,     CqeStatus::kFlushed,
+                                            CqeStatus::kFlushed,         CqeStatus::kFlushed,
+                                            CqeStatus::kFlushed,         CqeStatus::kFlushed};
+  auto good = [](const Pair& p, unsigned m) { return p.kind == kNone || m < p.at; };
+  auto look = [&](unsigned c) {
+    Cqe e;
+    while (b.poll(c, 0, e)) {
+      Pair& p = pairs[e.qpn];
+      ASSERT_EQ(p.s, c);
+      const unsigned m = p.sent++;
+      ASSERT_EQ(e.wr_id, m) << "QP " << e.qpn << " kind " << p.kind;
+      const CqeStatus want = good(p, m)  ? CqeStatus::kOk
+                             : m == p.at ? kSender[p.kind]
+                                         : CqeStatus::kFlushed;
+      ASSERT_STREQ(to_string(static_cast<CqeStatus>(e.status)), to_string(want))
+          << "QP " << e.qpn << " message " << m << " of " << p.at << " kind " << p.kind;
+    }
+    while (b.poll(c, 1, e)) {
+      Pair& p = pairs[e.qpn];
+      ASSERT_EQ(p.s, 1 - c);
+      const unsigned k = p.received++;
+      ASSERT_LT(k, p.receives.size()) << "QP " << e.qpn << " kind " << p.kind;
+      const bool fine = k < p.taker.size() && good(p, p.taker[k]);
+      const CqeStatus want = fine                             ? CqeStatus::kOk
+                             : k == p.turn && p.kind != kNone ? kReceiver[p.kind]
+                                                              : CqeStatus::kFlushed;
+      ASSERT_STREQ(to_string(static_cast<CqeStatus>(e.status)), to_string(want))
+          << "QP " << e.qpn << " receive " << k << " of " << p.turn << " kind " << p.kind;
+      ASSERT_EQ(e.wr_id, k == p.turn && p.kind == kUnreadable ? 0 : p.receives[k].wr_id);
+      if (!fine) {
+        ASSERT_EQ(e.opcode, raw(WqeOp::kRecv));
+        ASSERT_EQ(e.byte_len, 0u);
+        ASSERT_EQ(e.imm, 0u);
+        continue;
+      }
+      const Wqe& w = p.messages[p.taker[k]];
+      ASSERT_EQ(e.opcode, w.opcode);
+      if (w.opcode != raw(WqeOp::kWriteImm)) {
+        ASSERT_EQ(e.byte_len, w.length);
+      }
+      ASSERT_EQ(e.imm, w.opcode == raw(WqeOp::kSend) ? 0 : w.imm);
+    }
+  };
+  auto done = [&](bool all) {
+    for (unsigned c = 0; c < 2; ++c) look(c);
+    if (testing::Test::HasFailure()) return true;
+    for (const Pair& p : pairs) {
+      if (p.sent != kMessages || (all && p.received != p.receives.size())) return false;
+    }
+    return true;
+  };
+  b.run_until([&] { return done(false); }, 400000);
+  if (testing::Test::HasFailure()) return;
+  b.settle();
+  for (unsigned q = 0; q < kQps; ++q) {
+    const Pair& p = pairs[q];
+    // These are nothing that the receiver would fail for.
+    const bool lives = p.kind == kNone || p.kind == kRnr || p.kind == kLocal;
+    EXPECT_EQ(b.status(1 - p.s, q).state, raw(lives ? QpState::kReady : QpState::kError))
+        << "kind " << p.kind;
+    if (lives) b.command(1 - p.s, ObjOp::kSetError, q);
+  }
+  b.run_until([&] { return done(true); }, 400000);
+  b.settle();
+  done(true);
+  if (testing::Test::HasFailure()) return;
+  for (unsigned q = 0; q < kQps; ++q) {
+    const Pair& p = pairs[q];
+    auto& to = b.card[1 - p.s]->mem;
+    for (unsigned k = 0; k < p.receives.size(); ++k) {
+      if (p.kind == kRefused && k >= p.turn) break;
+      const uint64_t at = kLanding + (q * kReceives + k) * 0x4000;
+      std::vector<uint8_t> want(0x4000);
+      if (k < p.taker.size() && good(p, p.taker[k])) {
+        const Wqe& w = p.messages[p.taker[k]];
+        if (w.opcode != raw(WqeOp::kWriteImm)) {
+          b.card[p.s]->mem.read(w.laddr, want.data() + (p.receives[k].laddr - at), w.length);
+        }
+      }
+      EXPECT_TRUE(to.read(at, 0x4000) == want)
+          << "QP " << q << " receive " << k << " of " << p.turn << " kind " << p.kind;
+    }
+  }
+}
+
+TEST(Random, SendErrorsOnePlane) {
+  if (!kSendInCore) GTEST_SKIP();
+  for (unsigned round = 0; round < 20; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    errors_at_random<Bench<Vnic_core_p1Chk, 1>>(600 + round);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Random, SendErrorsEightPlanes) {
+  if (!kSendInCore) GTEST_SKIP();
+  for (unsigned round = 0; round < 10; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    errors_at_random<Bench<Vnic_coreChk, 8>>(700 + round);
+    if (HasFailure()) return;
   }
 }
 

@@ -86,6 +86,7 @@ TEST(OverCards, AllReduce) {
       rethrow(h.run([&](unsigned rank, driver::Device& d) {
         CommConfig config;
         config.part_bytes = 4096;
+        config.min_piece = 256;  // so that every plane has a part
         Communicator c(rank, ranks, d, h.bootstrap, config);
         for (const bool in_place : {true, false}) {
           const uint64_t send = d.hbm_alloc(kCount * 4);

@@ -90,6 +90,7 @@ class Link {
         credits_(credit_delay) {}
 
   const std::string& name() const { return name_; }
+  Cycle flit_delay() const { return flit_delay_; }
   void connect(Wakeable* sender, Wakeable* receiver) {
     sender_ = sender;
     receiver_ = receiver;

@@ -50,7 +50,7 @@ struct CommConfig {
   uint64_t scratch_bytes = 4 << 20;
   static constexpr uint64_t kNoScratch = UINT64_MAX;
   // Schedules; must be the same on all ranks.
-  uint64_t min_piece = 512;
+  uint64_t min_piece = 16384;  ///< docs/guides/performance.md has what it costs to have it smaller
   uint64_t part_bytes = 256 << 10;
   unsigned max_parts = 4;
   Algorithm algorithm = Algorithm::kAuto;
