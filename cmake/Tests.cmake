@@ -9,11 +9,18 @@
 #
 #   ubl_script_test(NAME <test> COMMAND <command...> LEVEL <level> [TIMEOUT <seconds>])
 # Any other command whose exit status is the verdict.
+#
+#   ubl_netlist_test(TEST <test> [ARGS <arguments of scripts/netlist>] [TIMEOUT <seconds>])
+# The program <test> of ubl_test() once more, against netlists of its Verilated models: ctest entry
+# netlist_<test>, level full.
 
 find_package(GTest QUIET)
 option(UBL_TESTS "Build the tests" ${GTest_FOUND})
 set(UBL_LEVELS quick full nightly)
 set(UBL_TIMEOUT_quick 120)
+if(UBL_SANITIZE OR UBL_COVERAGE)
+  set(UBL_TIMEOUT_quick 900)
+endif()
 set(UBL_TIMEOUT_full 1200)
 set(UBL_TIMEOUT_nightly 7200)
 foreach(level IN LISTS UBL_LEVELS)
@@ -72,4 +79,13 @@ function(ubl_script_test)
   endif()
   add_test(NAME ${arg_NAME} COMMAND ${arg_COMMAND})
   ubl_set_test_level(${arg_NAME} "${arg_LEVEL}" "${arg_TIMEOUT}")
+endfunction()
+
+function(ubl_netlist_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TEST;TIMEOUT" "ARGS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_TEST)
+    message(FATAL_ERROR "ubl_netlist_test(TEST [ARGS TIMEOUT]): ${ARGV}")
+  endif()
+  ubl_script_test(NAME netlist_${arg_TEST} LEVEL full TIMEOUT ${arg_TIMEOUT}
+    COMMAND "${CMAKE_SOURCE_DIR}/scripts/netlist" --build "${CMAKE_BINARY_DIR}" ${arg_ARGS} ${arg_TEST})
 endfunction()

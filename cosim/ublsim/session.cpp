@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "ubl/comm/hal/error.hpp"
+#include "ublsim/asan_stack.hpp"
 
 namespace ubl::ublsim {
 
@@ -173,6 +174,7 @@ void Session::run(const std::function<void(unsigned)>& program) {
         fmt::format("rank{}", r).c_str(), &opt);
   }
   sc_core::sc_start();
+  back_on_main_stack();
   cpu_s_ = static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC;
   wall_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (end_cycle_ == 0) end_cycle_ = platform_.engine().now();

@@ -127,7 +127,7 @@ int run_collective(const Options& o, const Collective& c) {
     }
     apart[rank] = !shared;
     // Inputs are there when the measurement begins, as after a backward pass.
-    std::memcpy(s.platform().card(rank).hbm().data() + send[rank], in[rank].data(), send_bytes);
+    std::copy(in[rank].begin(), in[rank].end(), s.platform().card(rank).hbm().data() + send[rank]);
     host.barrier();
     begin[rank] = s.now();
     c.call(host.comm(), send[rank], recv[rank], block / element);
