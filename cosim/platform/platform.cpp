@@ -17,7 +17,9 @@ Platform::Platform(const PlatformConfig& cfg) : cfg_(cfg), engine_("engine", cfg
     cards_.push_back(std::make_unique<Card>(cc, engine_));
   }
   for (unsigned p = 0; p < cfg.planes; ++p)
-    switches_.push_back(make_switch(cfg.cards, p, cfg.skip, cfg.stimulus));
+    switches_.push_back(make_switch(
+        cfg.cards, p, cfg.skip, cfg.stimulus,
+        {static_cast<uint16_t>(t.switch_ecn_kmin), static_cast<uint16_t>(t.switch_ecn_kmax)}));
   for (unsigned c = 0; c < cfg.cards; ++c) {
     for (unsigned p = 0; p < cfg.planes; ++p) {
       const std::string name = "card" + std::to_string(c) + ".plane" + std::to_string(p);

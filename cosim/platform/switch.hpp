@@ -27,10 +27,19 @@ class Switch : public Unit {
   virtual bool idle() const = 0;
   virtual const std::vector<SwitchError>& errors() const = 0;
   virtual uint64_t evals() const = 0;
+  /// Frames that left with a congestion mark.
+  virtual uint64_t marks() const = 0;
+};
+
+/// Flits that wait for an output and virtual channel: marks are rare from `kmin` on and sure from
+/// `kmax` on.
+struct EcnThresholds {
+  uint16_t kmin = 0xFFFF;
+  uint16_t kmax = 0xFFFF;
 };
 
 /// Smallest compiled radix with at least `ports` ports; throws std::invalid_argument beyond.
 std::unique_ptr<Switch> make_switch(unsigned ports, unsigned plane, bool skip,
-                                    Stimulus* stimulus = nullptr);
+                                    Stimulus* stimulus = nullptr, EcnThresholds ecn = {});
 
 }  // namespace ubl::cosim
