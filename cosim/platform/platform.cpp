@@ -19,9 +19,11 @@ Platform::Platform(const PlatformConfig& cfg) : cfg_(cfg), engine_("engine", cfg
     cc.shadows = &cfg_.shadows;
     cards_.push_back(std::make_unique<Card>(cc, engine_));
   }
+  const EcnThresholds ecn{static_cast<uint16_t>(cfg.timing.switch_ecn_kmin),
+                          static_cast<uint16_t>(cfg.timing.switch_ecn_kmax)};
   for (unsigned p = 0; p < topology.planes; ++p) {
     switches_.push_back(
-        make_switch(topology.switches[p].radix, p, cfg.skip, cfg.stimulus, &cfg_.shadows));
+        make_switch(topology.switches[p].radix, p, cfg.skip, cfg.stimulus, &cfg_.shadows, ecn));
     set_routes(p);
   }
   for (unsigned c = 0; c < topology.cards; ++c) {

@@ -60,20 +60,25 @@ void each_port(uint64_t mask, unsigned group, F&& f) {
 constexpr unsigned kMetaBits = 10;  // sop, eop, vc, empty: the flit flags without valid
 constexpr unsigned kMetaMask = (1u << kMetaBits) - 1;
 constexpr uint32_t kValid = 1u << (spec::Flit::kValidLsb - FlitWords::kFlagShift);
+constexpr unsigned kSop = 1u << 9;
+constexpr unsigned kEcnByte = spec::kLinkEthBytes + 1;
+constexpr unsigned kEcnShift = kEcnByte % 4 * 8;
+constexpr unsigned kCe = static_cast<unsigned>(spec::Ecn::kCe);
 static_assert(kMetaBits == 10 && spec::kLinkNumVc == 3);
 
 template <typename Model, unsigned Radix>
 class RtlSwitch : public Switch {
  public:
-  RtlSwitch(unsigned plane, bool skip, Stimulus* stimulus, const ShadowFactory* shadows)
+  RtlSwitch(unsigned plane, bool skip, Stimulus* stimulus, const ShadowFactory* shadows,
+            EcnThresholds ecn)
       : skip_(skip), in_(Radix), out_(Radix) {
     static_assert(Radix % kGroup == 0);
     flit_due_.fill(kNever);
     credits_due_.fill(kNever);
     recording_.begin<Model>(stimulus, shadows, "plane" + std::to_string(plane) + ".switch");
     m_.plane_i = static_cast<CData>(plane);
-    m_.ecn_kmin_i = 0xFFFF;
-    m_.ecn_kmax_i = 0xFFFF;
+    m_.ecn_kmin_i = ecn.kmin;
+    m_.ecn_kmax_i = ecn.kmax;
     m_.rst_ni = 0;
     for (int i = 0; i < 4; ++i) recording_.clock(m_, kNever);
     m_.rst_ni = 1;
@@ -96,6 +101,7 @@ class RtlSwitch : public Switch {
   bool idle() const override { return m_.idle_o != 0; }
   const std::vector<SwitchError>& errors() const override { return errors_; }
   uint64_t evals() const override { return evals_; }
+  uint64_t marks() const override { return marks_; }
 
   void tick(Cycle now) override {
     bool input = false;
@@ -126,8 +132,10 @@ class RtlSwitch : public Switch {
       ++evals_;
       for (unsigned g = 0; g < groups; ++g) {
         each_port(load<1>(m_.tx_valid_o, g), g, [&](unsigned p) {
-          if (out_[p] != nullptr)
-            out_[p]->send(now, words(m_.tx_data_o) + p * 16, get_meta(m_.tx_meta_o, p) | kValid);
+          const unsigned meta = get_meta(m_.tx_meta_o, p);
+          const uint32_t* data = words(m_.tx_data_o) + p * 16;
+          if ((meta & kSop) != 0 && (data[kEcnByte / 4] >> kEcnShift & 3u) == kCe) ++marks_;
+          if (out_[p] != nullptr) out_[p]->send(now, data, meta | kValid);
         });
         if (uint64_t c = load<spec::kLinkNumVc>(m_.rx_credit_o, g); c != 0)
           for (unsigned p = g * kGroup; c != 0; ++p, c >>= spec::kLinkNumVc)
@@ -153,6 +161,7 @@ class RtlSwitch : public Switch {
   bool active_ = true;
   unsigned used_ = 0;
   uint64_t evals_ = 0;
+  uint64_t marks_ = 0;
   std::vector<Link*> in_, out_;
   std::array<Cycle, Radix> flit_due_, credits_due_;  // of in_ and out_, kept by the links
   std::vector<SwitchError> errors_;
@@ -161,11 +170,11 @@ class RtlSwitch : public Switch {
 }  // namespace
 
 std::unique_ptr<Switch> make_switch(unsigned radix, unsigned plane, bool skip, Stimulus* stimulus,
-                                    const ShadowFactory* shadows) {
+                                    const ShadowFactory* shadows, EcnThresholds ecn) {
   if (radix == 16)
-    return std::make_unique<RtlSwitch<Vubl_switch16, 16>>(plane, skip, stimulus, shadows);
+    return std::make_unique<RtlSwitch<Vubl_switch16, 16>>(plane, skip, stimulus, shadows, ecn);
   if (radix == 128)
-    return std::make_unique<RtlSwitch<Vubl_switch128, 128>>(plane, skip, stimulus, shadows);
+    return std::make_unique<RtlSwitch<Vubl_switch128, 128>>(plane, skip, stimulus, shadows, ecn);
   throw std::invalid_argument("no switch with " + std::to_string(radix) + " ports was compiled");
 }
 

@@ -31,11 +31,20 @@ class Switch : public Unit {
   virtual bool idle() const = 0;
   virtual const std::vector<SwitchError>& errors() const = 0;
   virtual uint64_t evals() const = 0;
+  /// Frames that left with a congestion mark.
+  virtual uint64_t marks() const = 0;
+};
+
+/// Flits that wait for an output and virtual channel: marks are rare from `kmin` on and sure from
+/// `kmax` on.
+struct EcnThresholds {
+  uint16_t kmin = 0xFFFF;
+  uint16_t kmax = 0xFFFF;
 };
 
 /// `radix` as in compiled_radices(); std::invalid_argument otherwise.
 std::unique_ptr<Switch> make_switch(unsigned radix, unsigned plane, bool skip,
                                     Stimulus* stimulus = nullptr,
-                                    const ShadowFactory* shadows = nullptr);
+                                    const ShadowFactory* shadows = nullptr, EcnThresholds ecn = {});
 
 }  // namespace ubl::cosim

@@ -34,6 +34,8 @@ void load_config(const std::string& path, systemc::Timing& t) {
                                                  {"link_ns", &t.link_ns},
                                                  {"switch_ns", &t.switch_ns},
                                                  {"switch_rtl_cycles", &t.switch_rtl_cycles},
+                                                 {"switch_ecn_kmin", &t.switch_ecn_kmin},
+                                                 {"switch_ecn_kmax", &t.switch_ecn_kmax},
                                                  {"hbm_read_ns", &t.hbm_read_ns},
                                                  {"hbm_write_ns", &t.hbm_write_ns},
                                                  {"hbm_row_miss_ns", &t.hbm_row_miss_ns},
@@ -55,6 +57,9 @@ void load_config(const std::string& path, systemc::Timing& t) {
   if (t.hbm_refresh_ns != 0 && t.hbm_refresh_every_ns <= t.hbm_refresh_ns)
     throw UsageError(fmt::format("{}: hbm_refresh_every_ns {} must be more than hbm_refresh_ns {}",
                                  path, t.hbm_refresh_every_ns, t.hbm_refresh_ns));
+  if (t.switch_ecn_kmin > 0xFFFF || t.switch_ecn_kmax > 0xFFFF)
+    throw UsageError(
+        fmt::format("{}: switch_ecn_kmin and switch_ecn_kmax must be at most 65535", path));
   if (t.link_ns == 0) throw UsageError(fmt::format("{}: link_ns must not be 0", path));
 }
 

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <map>
+#include <string>
 
+#include "ubl/spec/fabric.hpp"
 #include "ubl/spec/nic.hpp"
 
 namespace ubl::ublsim {
@@ -81,6 +84,15 @@ json to_json(const Options& o, Session& s, const Result& r) {
   j["wire_bytes"] = wire_bytes;
   j["wire_utilisation"] = capacity > 0 ? static_cast<double>(flits) / capacity : 0;
   j["plane_bytes"] = plane_bytes;
+  uint64_t marks = 0;
+  std::map<std::string, uint64_t> switch_errors;
+  for (unsigned l = 0; l < p.num_planes(); ++l) {
+    marks += p.fabric_switch(l).marks();
+    for (const auto& e : p.fabric_switch(l).errors())
+      ++switch_errors[to_string(static_cast<spec::SwitchErr>(e.code))];
+  }
+  j["ecn_marks"] = marks;
+  j["switch_errors"] = switch_errors;
   j["host"] = {{"mmio_reads", reads},
                {"mmio_writes", writes},
                {"busy_ns", static_cast<double>(busy_ps) / 1000.0}};

@@ -60,9 +60,9 @@ module ubl_switch #(
   input  logic [7:0]           cfg_wdata_i,
   /// Route of the node on cfg_addr_i, combinational.
   output logic [7:0]           cfg_rdata_o,
-  /// Queue length in flits from which ECT(0) frames are marked.
+  /// Queue length in flits above which ECT(0) frames are marked now and then.
   input  logic [15:0]          ecn_kmin_i,
-  /// Upper threshold; marking is deterministic, so only kmin decides.
+  /// Queue length from which all of them are; in between the share rises linearly.
   input  logic [15:0]          ecn_kmax_i,
   /// No register would change if no input arrived.
   output logic                 idle_o,
@@ -87,7 +87,7 @@ module ubl_switch #(
   end
 
   logic [Radix*32-1:0] rx, ev, st, rd0, rd1, gnt, wr, ends, stomp, stomp_data;
-  logic                stomp_any;
+  logic                stomp_any, ended;
   logic [Radix*2-1:0]  credit_err, fcs_err;
 
   ubl_switch_route #(
@@ -122,6 +122,7 @@ module ubl_switch #(
     .clk_i, .rst_ni, .rx_valid_i, .rx_data_i,
     .rx_i(rx),
     .wr_i(wr),
+    .ended_i(ended),
     .end_i(ends),
     .stomp_any_o(stomp_any),
     .stomp_o(stomp),
@@ -139,7 +140,7 @@ module ubl_switch #(
     .ev_i(ev),
     .st_i(st),
     .tx_credit_i,
-    .ecn_kmin_i,
+    .ecn_kmin_i, .ecn_kmax_i,
     .gnt_o(gnt),
     .credit_err_o(credit_err)
   );
@@ -167,10 +168,11 @@ module ubl_switch #(
     .credit_err_i(credit_err),
     .fcs_err_i(fcs_err),
     .tx_valid_i(tx_valid_o),
+    .ended_o(ended),
     .idle_o, .err_valid_o, .err_code_o
   );
 
   logic unused_in;
-  assign unused_in = ^{now_i, ecn_kmax_i};
+  assign unused_in = ^now_i;
 
 endmodule

@@ -36,7 +36,9 @@ module ubl_switch_fcs #(
   input  logic [Radix*32-1:0]  rx_i,
   /// What becomes of them, one word per input (ubl_pkg::switch_wr_t).
   input  logic [Radix*32-1:0]  wr_i,
-  /// Frames that ended in the cycle before, one word per input (ubl_pkg::switch_end_t).
+  /// Any frame ended in the cycle before.
+  input  logic                 ended_i,
+  /// Which, one word per input (ubl_pkg::switch_end_t).
   input  logic [Radix*32-1:0]  end_i,
   /// Any flit is to be stomped.
   output logic                 stomp_any_o,
@@ -105,46 +107,53 @@ module ubl_switch_fcs #(
         stomp_o <= '0;
         err_o <= '0;
       end
-      for (int unsigned p = 0; p < Radix; p++) begin
-        // --- A frame has ended: is it good? ---
-        last = end_i[p*32 +: ubl_pkg::SwitchEndBits];
-        if (last.valid) begin
-          x = crc[p[PortW-1:0]] ^ Residues[{last.empty[3:0], 5'd0} +: 32];
-          if (last.cut || x != '0) begin
-            if (last.empty[0]) x = crc_back(x, 1);
-            if (last.empty[1]) x = crc_back(x, 2);
-            if (last.empty[2]) x = crc_back(x, 4);
-            if (last.empty[3]) x = crc_back(x, 8);
-            x = crc_back(x, 4);
-            stomp_any_o <= 1'b1;
-            stomp_o[p*32 +: 32] <= {14'd0, last.empty, last.slot, 1'b1};
-            stomp_data_o[p*32 +: 32] <= ~x;
-            // Of 1 to 3 bytes in the last flit, only these can have been stomped.
-            missing = last.empty > 6'd60 ? ~32'd0 >> {6'd0 - last.empty, 3'd0} : 32'd0;
-            if (!last.cut) err_o[p*2 +: 2] <= (x | missing) == ~32'd0 ? 2'b10 : 2'b01;
+      if (ended_i) begin
+        for (int unsigned p = 0; p < Radix; p++) begin
+          // --- A frame has ended: is it good? ---
+          last = end_i[p*32 +: ubl_pkg::SwitchEndBits];
+          if (last.valid) begin
+            x = crc[p[PortW-1:0]] ^ Residues[{last.empty[3:0], 5'd0} +: 32];
+            if (last.cut || x != '0) begin
+              if (last.empty[0]) x = crc_back(x, 1);
+              if (last.empty[1]) x = crc_back(x, 2);
+              if (last.empty[2]) x = crc_back(x, 4);
+              if (last.empty[3]) x = crc_back(x, 8);
+              x = crc_back(x, 4);
+              stomp_any_o <= 1'b1;
+              stomp_o[p*32 +: 32] <= {14'd0, last.empty, last.slot, 1'b1};
+              stomp_data_o[p*32 +: 32] <= ~x;
+              // Of 1 to 3 bytes in the last flit, only these can have been stomped.
+              missing = last.empty > 6'd60 ? ~32'd0 >> {6'd0 - last.empty, 3'd0} : 32'd0;
+              if (!last.cut) err_o[p*2 +: 2] <= (x | missing) == ~32'd0 ? 2'b10 : 2'b01;
+            end
           end
         end
-
-        // --- A flit arrives. ---
-        if (rx_valid_i[p]) begin
-          rx = rx_i[p*32 +: ubl_pkg::SwitchRxBits];
-          wr = wr_i[p*32 +: ubl_pkg::SwitchWrBits];
-          first = !wr.open && !wr.close;
-          if (rx.sop || !first) begin
-            x = first ? ~32'd0 : wr.open ? crc[p[PortW-1:0]] : crc_before[p[PortW-1:0]];
-            crc_before[p[PortW-1:0]] = x;
-            empty = 6'd0;
-            if (first && rx.len == 7'd1) empty = rx.empty;
-            if (!first && wr.last) empty = wr.empty;
-            for (int unsigned q = 0; q < 4; q++) begin
-              if (2'(q) <= ~empty[5:4]) begin
-                g = rx_data_i[p*512 + q*128 +: 128];
-                if (empty[3:0] != '0 && 2'(q) == ~empty[5:4]) g = g & (~128'd0 >> {empty[3:0], 3'd0});
-                x = crc32_4(g[31:0] ^ x) ^ crc32_3(g[63:32]) ^ crc32_2(g[95:64]) ^
-                    crc32_1(g[127:96]);
+      end
+      if (rx_valid_i != '0) begin
+        for (int unsigned p = 0; p < Radix; p++) begin
+          // --- A flit arrives. ---
+          if (rx_valid_i[p]) begin
+            rx = rx_i[p*32 +: ubl_pkg::SwitchRxBits];
+            wr = wr_i[p*32 +: ubl_pkg::SwitchWrBits];
+            first = !wr.open && !wr.close;
+            if (rx.sop || !first) begin
+              x = first ? ~32'd0 : wr.open ? crc[p[PortW-1:0]] : crc_before[p[PortW-1:0]];
+              crc_before[p[PortW-1:0]] = x;
+              empty = 6'd0;
+              if (first && rx.len == 7'd1) empty = rx.empty;
+              if (!first && wr.last) empty = wr.empty;
+              for (int unsigned q = 0; q < 4; q++) begin
+                if (2'(q) <= ~empty[5:4]) begin
+                  g = rx_data_i[p*512 + q*128 +: 128];
+                  if (2'(q) == ~empty[5:4] && empty[3:0] != '0) begin
+                    g = g & (~128'd0 >> {empty[3:0], 3'd0});
+                  end
+                  x = crc32_4(g[31:0] ^ x) ^ crc32_3(g[63:32]) ^ crc32_2(g[95:64]) ^
+                      crc32_1(g[127:96]);
+                end
               end
+              crc[p[PortW-1:0]] = x;
             end
-            crc[p[PortW-1:0]] = x;
           end
         end
       end

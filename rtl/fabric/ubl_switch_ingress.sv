@@ -5,8 +5,8 @@
 // a frame, streams up to two granted frames out of the buffer at once, returns credits.
 //
 // The flits themselves are in ubl_switch_xbar; this module only handles slot numbers. A flit is
-// always written to the slot named on `wr_o`, which is allocated one flit ahead. So the `next` link of
-// a flit is known when it is stored, and the only slot that a reader can reach before it is
+// always written to the slot named on `wr_o`, which is allocated one flit ahead. So the `next` link
+// of a flit is known when it is stored, and the only slot that a reader can reach before it is
 // written is that slot itself: that comparison is the whole cut-through interlock.
 //
 // When the sink is not ready: there is no back-pressure inside. The matcher grants a frame only
@@ -98,7 +98,7 @@ module ubl_switch_ingress #(
   ubl_pkg::switch_rd_t rd0_q, rd1_q;
 
   assign ev_o = 32'(ev_q);
-  assign st_o = {8'd0, err_st_q, rd_st_q};
+  assign st_o = {7'd0, err_st_q, rd_st_q};
   assign rd0_o = 32'(rd0_q);
   assign rd1_o = 32'(rd1_q);
   assign wr_o = {12'd0, f_empty_q, f_last_q, state_q == StClose, state_q == StFrame,
@@ -155,7 +155,7 @@ module ubl_switch_ingress #(
       credit_q      <= '0;
       ev_q.valid    <= 1'b0;
       end_q.valid   <= 1'b0;
-      err_st_q      <= {used_any_q, 5'd0};
+      err_st_q      <= {1'b0, used_any_q, 5'd0};
       rd_st_q       <= '0;
       rd0_q.valid   <= 1'b0;
       rd1_q.valid   <= 1'b0;
@@ -317,7 +317,8 @@ module ubl_switch_ingress #(
           ev_q <= {rx.ect, rx.out, rx.len, rx.vc, SlotW'(wr_slot_q), 1'b1};
         end
         if (store && st_eop) end_q <= {cut, empty, SlotW'(wr_slot_q), 1'b1};
-        err_st_q <= {used_any || a0 || a1 || v0 || v1 || counted || pend_any_q || err != 4'd0,
+        err_st_q <= {store && st_eop,
+                     used_any || a0 || a1 || v0 || v1 || counted || pend_any_q || err != 4'd0,
                      err != 4'd0, err};
         rd_st_q <= {r1, r0,
                  fin1 && r1 != '0, fin0 && r0 != '0,

@@ -41,8 +41,10 @@ module ubl_switch_match #(
   input  logic [Radix*32-1:0] st_i,
   /// Credits returned by the receivers, bit vc of each output.
   input  logic [Radix*3-1:0]  tx_credit_i,
-  /// Queue length in flits from which frames are marked.
+  /// Queue length in flits above which frames are marked now and then.
   input  logic [15:0]         ecn_kmin_i,
+  /// Queue length from which every frame is marked.
+  input  logic [15:0]         ecn_kmax_i,
   /// Grants, one word per input (ubl_pkg::switch_gnt_t).
   output logic [Radix*32-1:0] gnt_o,
   /// Credits that the receiver of each output returned but never held, 0..3.
@@ -73,6 +75,7 @@ module ubl_switch_match #(
   logic [PortW-1:0]  aptr [1 << PortW];   // input
   logic [CreditW-1:0] credit [4 << PortW]; // (vc, output)
   logic [QlenW-1:0]  qlen [4 << PortW];    // (vc, output)
+  logic [16:0]       ecn_sum [4 << PortW]; // (vc, output): marks owed, in units of 1/(kmax - kmin)
   logic [1:0]        rd_busy [1 << PortW];   // read ports of an input
   logic [PortW-1:0]  rd_out [2 << PortW];  // (read port, input)
   logic [1:0]        rd_vc [2 << PortW];
@@ -125,6 +128,7 @@ module ubl_switch_match #(
     logic [127:0]         touched;           // inputs that were granted
     logic                 done, r, mark;
     logic [3:0]           fault;
+    logic [16:0]          range;             // kmax - kmin
 
     if (!rst_ni) begin
       gnt_o <= '0;
@@ -141,6 +145,7 @@ module ubl_switch_match #(
         gptr[k] = '0;
         credit[k] = CreditW'(TxInitCredit);
         qlen[k] = '0;
+        ecn_sum[k] = '0;
       end
       for (int unsigned k = 0; k < (1 << PortW); k++) begin
         aptr[k] = '0;
@@ -267,8 +272,22 @@ module ubl_switch_match #(
             slot = q_head[q];
             f = {slot, in};
             len = f_info[f][LenW-1:0];
-            mark = EnableEcn && f_info[f][LenW] && vc != 2'(ubl_pkg::VcRsp) &&
-                   32'(qlen[vo]) >= 32'(ecn_kmin_i);
+            // Marked with probability (qlen - kmin) / (kmax - kmin). Instead of drawing it, what
+            // each frame adds is summed up, and a mark takes 1 away.
+            mark = 1'b0;
+            if (EnableEcn && f_info[f][LenW] && vc != 2'(ubl_pkg::VcRsp) &&
+                32'(qlen[vo]) >= 32'(ecn_kmin_i)) begin
+              if (32'(qlen[vo]) >= 32'(ecn_kmax_i)) begin
+                mark = 1'b1;
+              end else begin
+                range = 17'(ecn_kmax_i - ecn_kmin_i);
+                ecn_sum[vo] = ecn_sum[vo] + 17'(qlen[vo]) - 17'(ecn_kmin_i);
+                if (ecn_sum[vo] >= range) begin
+                  mark = 1'b1;
+                  ecn_sum[vo] = ecn_sum[vo] - range;
+                end
+              end
+            end
             fault[1] = fault[1] || credit[vo] < CreditW'(len);
             fault[2] = fault[2] || qlen[vo] < QlenW'(len);
             fault[3] = fault[3] || rd_busy[in] == 2'b11 || !ofree[7'(out)];

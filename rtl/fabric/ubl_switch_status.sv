@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Error reports and idle indication of ubl_switch. One report per port and cycle; what the input
-// side of a port found goes first, then a wrong FCS, which waits for at most one other frame; excess
-// credits of the output side are counted and follow.
+// side of a port found goes first, then a wrong FCS (one at most waits: a frame that starts without
+// a report leaves room for it); excess credits of the output side are counted and follow.
 //
 // When the sink is not ready: reports are pulses without back-pressure.
 
@@ -23,6 +23,8 @@ module ubl_switch_status #(
   input  logic [Radix*2-1:0]  fcs_err_i,
   /// A flit is being sent.
   input  logic [Radix-1:0]    tx_valid_i,
+  /// Some input has stored the end of a frame in the last cycle, combinational.
+  output logic                ended_o,
   /// No register of the switch would change if no input arrived.
   output logic                idle_o,
   /// An error at a port.
@@ -89,6 +91,7 @@ module ubl_switch_status #(
 
   assign err_valid_o = err_valid_q;
   assign err_code_o = err_code_q;
+  assign ended_o = any_st.ended;
   assign idle_o = !(any_st.busy || tx_valid_i != '0 || credit_err_i != '0 ||
                     err_valid_q != '0 || fcs_err_i != '0 || fcs_q != '0 || excess_q != '0);
 

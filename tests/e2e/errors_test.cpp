@@ -74,6 +74,8 @@ TEST(Usage, BadConfigFiles) {
       {"- 1\n", "must be a mapping"},
       {"a: [\n", "not valid YAML"},
       {"pcie_mbps: 0\n", "pcie_mbps"},
+      {"switch_ecn_kmin: 65536\n", "switch_ecn_kmin"},
+      {"switch_ecn_kmax: 65536\n", "switch_ecn_kmax"},
       {"link_ns: {a: 1}\n", "link_ns must be a number"},
       {"", "must be a mapping"},
   };
@@ -115,6 +117,10 @@ TEST(Faults, CorruptFrameIsNamedAndNeverAccepted) {
       EXPECT_THAT(r.output, HasSubstr("plane 0"));
       EXPECT_THAT(r.output, HasSubstr("QP "));
       EXPECT_THAT(r.output, HasSubstr("PSN "));
+      // Before the switch: it finds the frame bad, too, and passes it on stomped.
+      const bool before = std::string(link) == "card0.plane0.up";
+      EXPECT_EQ(r.json["switch_errors"],
+                before ? nlohmann::json({{"fcs", 1}}) : nlohmann::json::object());
     }
 }
 

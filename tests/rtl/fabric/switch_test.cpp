@@ -65,6 +65,12 @@ Frame marked(const Frame& f) {
   return m;
 }
 
+// All frames are marked while `n` flits or more wait.
+template <class B>
+void mark_from(B& b, int n) {
+  b.dut->ecn_kmin_i = b.dut->ecn_kmax_i = n;
+}
+
 FrameOptions with_ecn(spec::Ecn ecn) {
   FrameOptions o;
   o.ecn = static_cast<int>(ecn);
@@ -483,7 +489,7 @@ TYPED_TEST(Switch, Garbage) {
   TypeParam b(seed(21));
   for (int round = 0; round < 40; ++round) {
     b.check_frames = false;
-    b.dut->ecn_kmin_i = round % 3 ? 20 : 0xffff;
+    mark_from(b, round % 3 ? 20 : 0xffff);
     const int first = 1 << (b.rng() % 6);
     const int last = 1 << (b.rng() % 6);
     const bool hold = b.rng() % 2;
@@ -592,7 +598,7 @@ void corrupt(Frame& f, int kind, std::mt19937_64& rng) {
 TYPED_TEST(Switch, BadFramesAreStompedAndReported) {
   for (int mark = 0; mark < 2; ++mark) {
     TypeParam b(seed(31));
-    b.dut->ecn_kmin_i = mark ? 0 : 0xffff;
+    mark_from(b, mark ? 0 : 0xffff);
     b.same = [&](const Frame& want, const Frame& got) {
       return got.bytes == (mark && want.vc != kRsp ? marked(want).bytes : want.bytes);
     };
@@ -663,7 +669,7 @@ TYPED_TEST(Switch, CutFramesAreStomped) {
   for (int mark = 0; mark < 2; ++mark) {
     TypeParam b(seed(32));
     b.check_frames = false;
-    b.dut->ecn_kmin_i = mark ? 0 : 0xffff;
+    mark_from(b, mark ? 0 : 0xffff);
     std::map<spec::SwitchErr, int> want;
     int sent = 0;
     int left = 0;
@@ -728,7 +734,7 @@ TYPED_TEST(Switch, CutFramesAreStomped) {
     EXPECT_EQ(reports(b), want);
     b.on_frame = nullptr;
     b.errors.clear();
-    b.dut->ecn_kmin_i = 0xffff;
+    mark_from(b, 0xffff);
     after_fault(b, {});
   }
 }
@@ -740,7 +746,7 @@ TYPED_TEST(Switch, StompedFramesStayStomped) {
     int bad = 0;
     {
       TypeParam b;
-      b.dut->ecn_kmin_i = mark & 1 ? 0 : 0xffff;
+      mark_from(b, mark & 1 ? 0 : 0xffff);
       b.same = may_be_marked;
       b.on_frame = [&](int out, const Frame& got, uint64_t) {
         hop.push_back(got);
@@ -762,7 +768,7 @@ TYPED_TEST(Switch, StompedFramesStayStomped) {
     }
     ASSERT_EQ(hop.size(), 400u);
     TypeParam b;
-    b.dut->ecn_kmin_i = mark & 2 ? 0 : 0xffff;
+    mark_from(b, mark & 2 ? 0 : 0xffff);
     b.check_frames = false;
     int still_bad = 0;
     std::size_t left = 0;
@@ -809,7 +815,7 @@ TYPED_TEST(Switch, StompingCostsNoCycle) {
 // Every length: header checksum and FCS are those of a frame sent with CE, wherever the FCS lies.
 TYPED_TEST(Switch, MarkUpdatesChecksumAndFcs) {
   TypeParam b;
-  b.dut->ecn_kmin_i = 0;
+  mark_from(b, 0);
   int marks = 0;
   b.same = [&](const Frame& want, const Frame& got) {
     const bool must = want.vc != kRsp && (want.bytes[15] & 3) == static_cast<int>(spec::Ecn::kEct0);
@@ -853,7 +859,7 @@ TYPED_TEST(Switch, MarkUpdatesChecksumAndFcs) {
 // A mark never makes a corrupt frame look good.
 TYPED_TEST(Switch, MarkHealsNothing) {
   TypeParam b;
-  b.dut->ecn_kmin_i = 0;
+  mark_from(b, 0);
   int seen = 0;
   b.same = [&](const Frame& want, const Frame& got) {
     // Same bits wrong as before: xor of sent and received equals that of the good frame.
@@ -884,7 +890,7 @@ TYPED_TEST(Switch, MarkHealsNothing) {
 TYPED_TEST(Switch, MarkFollowsQueueLength) {
   for (int kmin : {1, 40, 41, 1000}) {
     TypeParam b;
-    b.dut->ecn_kmin_i = kmin;
+    mark_from(b, kmin);
     b.credit_delay = [](int, int) { return -1; };
     uint64_t id = 0;
     for (int k = 0; k < 8; ++k) b.send(make_frame(0, 1, kBulk, size_of(64), ++id, b.rng));
@@ -907,6 +913,121 @@ TYPED_TEST(Switch, MarkFollowsQueueLength) {
     b.release(1, kBulk);
     ASSERT_TRUE(b.drain());
     EXPECT_EQ(marks, std::max(0, (200 - kmin) / 10 + 1) * (kmin <= 200)) << kmin;
+    expect_clean(b);
+  }
+}
+
+// A queue of constant length: between kmin and kmax the share of marked frames is exact, for each
+// output and VC by itself, and spread evenly.
+TYPED_TEST(Switch, MarkedShareRisesFromKminToKmax) {
+  struct Case {
+    int kmin, kmax;
+  };
+  constexpr int kFrames = 700;
+  for (const Case c : {Case{0, 100}, Case{10, 17}, Case{5, 1000}, Case{20, 65535}, Case{12, 12},
+                       Case{20, 10}, Case{13, 20}, Case{0, 0xffff}}) {
+    TypeParam b;
+    b.dut->ecn_kmin_i = c.kmin;
+    b.dut->ecn_kmax_i = c.kmax;
+    b.credit_delay = [](int, int) { return -1; };
+    uint64_t id = 0;
+    // Single-flit frames that wait, per (output, VC), behind what has used up the credits.
+    struct Queue {
+      int out, vc, waiting;
+    };
+    const std::array<Queue, 4> queues{
+        {{1, kBulk, 12}, {1, kReq, 14}, {2, kBulk, 20}, {3, kRsp, 40}}};
+    const auto add = [&](const Queue& q) {
+      b.send(make_frame(q.out, q.out, q.vc, size_of(1), ++id, b.rng, with_ecn(spec::Ecn::kEct0)));
+    };
+    for (const Queue& q : queues) {
+      for (int k = 0; k < 8; ++k) b.send(make_frame(q.out, q.out, q.vc, size_of(64), ++id, b.rng));
+    }
+    ASSERT_TRUE(b.run_alive(1200));
+    ASSERT_EQ(b.outstanding, 0);
+    std::map<std::pair<int, int>, int> left, marks;
+    b.same = [&](const Frame& want, const Frame& got) {
+      const std::pair<int, int> key{want.out, want.vc};
+      const bool mark = (got.bytes[15] & 3) == static_cast<int>(spec::Ecn::kCe);
+      ++left[key];
+      marks[key] += mark;
+      // Sum of what the frames so far have added, without an accumulator.
+      for (const Queue& q : queues) {
+        if (q.out != want.out || q.vc != want.vc) continue;
+        int64_t due = 0;
+        if (q.vc == kRsp || q.waiting < c.kmin) {
+          due = 0;
+        } else if (q.waiting >= c.kmax) {
+          due = left[key];
+        } else {
+          due = int64_t{left[key]} * (q.waiting - c.kmin) / (c.kmax - c.kmin);
+        }
+        EXPECT_EQ(marks[key], due) << "kmin " << c.kmin << " kmax " << c.kmax << " queue "
+                                   << q.waiting << ", frame " << left[key];
+      }
+      return got.bytes == (mark ? marked(want).bytes : want.bytes);
+    };
+    for (const Queue& q : queues) {
+      for (int k = 0; k < q.waiting; ++k) add(q);
+    }
+    b.run(100);
+    for (int k = 0; k < kFrames; ++k) {
+      for (const Queue& q : queues) b.release(q.out, q.vc, 1);
+      b.run(8);
+      for (const Queue& q : queues) add(q);
+      b.run(8);
+    }
+    for (const Queue& q : queues) EXPECT_EQ((left[{q.out, q.vc}]), kFrames);
+    EXPECT_FALSE(testing::Test::HasFailure());
+    if (testing::Test::HasFailure()) break;
+    expect_clean(b);
+  }
+}
+
+// A queue that grows and shrinks: the marks are the sum of all shares, rounded down.
+TYPED_TEST(Switch, MarksFollowTheSumOfShares) {
+  for (const auto& [kmin, kmax] :
+       {std::pair{0, 400}, std::pair{40, 160}, std::pair{95, 105}, std::pair{1, 1000}}) {
+    TypeParam b;
+    b.dut->ecn_kmin_i = kmin;
+    b.dut->ecn_kmax_i = kmax;
+    b.credit_delay = [](int, int) { return -1; };
+    uint64_t id = 0;
+    for (int k = 0; k < 8; ++k) b.send(make_frame(0, 1, kBulk, size_of(64), ++id, b.rng));
+    ASSERT_TRUE(b.run_alive(600));
+    ASSERT_EQ(b.outstanding, 0);
+    int waiting = 0;
+    int64_t sum = 0;  // of shares, times kmax - kmin
+    int sure = 0;
+    int marks = 0;
+    std::deque<int> sizes;
+    b.same = [&, kmin = kmin, kmax = kmax](const Frame& want, const Frame& got) {
+      const bool mark = (got.bytes[15] & 3) == static_cast<int>(spec::Ecn::kCe);
+      marks += mark;
+      if (waiting >= kmax)
+        ++sure;
+      else if (waiting >= kmin)
+        sum += waiting - kmin;
+      waiting -= want.flits();
+      EXPECT_EQ(marks, sure + sum / (kmax - kmin)) << "kmin " << kmin;
+      return got.bytes == (mark ? marked(want).bytes : want.bytes);
+    };
+    for (int round = 0; round < 40; ++round) {
+      // Several frames in, several out, one at a time.
+      for (int k = static_cast<int>(b.rng() % 9); k > 0 && waiting < 300; --k) {
+        const int flits = 1 + static_cast<int>(b.rng() % 40);
+        b.send(make_frame(0, 1, kBulk, size_of(flits), ++id, b.rng, with_ecn(spec::Ecn::kEct0)));
+        sizes.push_back(flits);
+        waiting += flits;
+      }
+      b.run(350);
+      for (int k = static_cast<int>(b.rng() % 9); k > 0 && !sizes.empty(); --k) {
+        b.release(1, kBulk, sizes.front());
+        sizes.pop_front();
+        b.run(100);  // 40 credits, one per cycle, then 40 flits
+      }
+    }
+    EXPECT_GT(marks, 0);
     expect_clean(b);
   }
 }
@@ -935,7 +1056,8 @@ void random_traffic(uint64_t s, int phases, int frames) {
   for (int phase = 0; phase < phases; ++phase) {
     b.bubbles = std::array{0, 40, 200}[b.rng() % 3];
     b.random_vc = b.rng() % 2;
-    b.dut->ecn_kmin_i = std::array{0, 30, 300, 0xffff}[b.rng() % 4];
+    mark_from(b, std::array{0, 30, 300, 0xffff}[b.rng() % 4]);
+    if (b.rng() % 2) b.dut->ecn_kmax_i = std::array{0, 60, 1000, 0xffff}[b.rng() % 4];
     const int hold = static_cast<int>(b.rng() % 4);
     const int hot = static_cast<int>(b.rng() % b.kRadix);
     const int hot_share = static_cast<int>(b.rng() % 3) * 100;

@@ -121,11 +121,12 @@ package ubl_pkg;
 
   // faults and activity of an input
   typedef struct packed {
+    logic ended;  // switch_end is valid
     logic busy;  // something here would change without new input
     logic err_valid;  // an error is reported
     logic [3:0] err_code;  // switch_err
   } switch_err_st_t;
-  localparam int unsigned SwitchErrStBits = 6;
+  localparam int unsigned SwitchErrStBits = 7;
 
   // the two read ports of an input
   typedef struct packed {

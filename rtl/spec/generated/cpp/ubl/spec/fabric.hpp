@@ -549,12 +549,15 @@ struct SwitchRd {
 
 // faults and activity of an input
 struct SwitchErrSt {
+  uint8_t ended = 0;  // 1 bit: switch_end is valid
   uint8_t busy = 0;  // 1 bit: something here would change without new input
   uint8_t err_valid = 0;  // 1 bit: an error is reported
   uint8_t err_code = 0;  // 4 bits: switch_err
 
-  static constexpr size_t kBits = 6;
+  static constexpr size_t kBits = 7;
   static constexpr size_t kWords = 1;
+  static constexpr size_t kEndedLsb = 6;
+  static constexpr size_t kEndedBits = 1;
   static constexpr size_t kBusyLsb = 5;
   static constexpr size_t kBusyBits = 1;
   static constexpr size_t kErrValidLsb = 4;
@@ -565,6 +568,7 @@ struct SwitchErrSt {
   // 32-bit words of the packed port, least significant first.
   void to_words(uint32_t* w) const {
     w[0] =
+        ((static_cast<uint32_t>(ended) & 0x1u) << 6) |
         ((static_cast<uint32_t>(busy) & 0x1u) << 5) |
         ((static_cast<uint32_t>(err_valid) & 0x1u) << 4) |
         (static_cast<uint32_t>(err_code) & 0xfu);
@@ -572,6 +576,7 @@ struct SwitchErrSt {
 
   static SwitchErrSt from_words(const uint32_t* w) {
     SwitchErrSt r;
+    r.ended = static_cast<uint8_t>(((w[0] >> 6) & 0x1u));
     r.busy = static_cast<uint8_t>(((w[0] >> 5) & 0x1u));
     r.err_valid = static_cast<uint8_t>(((w[0] >> 4) & 0x1u));
     r.err_code = static_cast<uint8_t>((w[0] & 0xfu));
@@ -590,7 +595,8 @@ struct SwitchErrSt {
   }
 
   bool operator==(const SwitchErrSt& o) const {
-    return busy == o.busy &&
+    return ended == o.ended &&
+           busy == o.busy &&
            err_valid == o.err_valid &&
            err_code == o.err_code;
   }
