@@ -10,13 +10,18 @@ namespace {
 
 constexpr uint64_t kBitsPerSecond = spec::kLinkFlitBits * (uint64_t{1000000000000} / kClockPs);
 constexpr const char* kNoEnd = "cut off: the last flit of this frame is missing";
+constexpr const char* kTooLong =
+    "cut off: longer than any frame may be; the rest follows as torn frames";
+constexpr const char* kTooLate = "cut off: the next flit of this frame did not come for too long";
 constexpr const char* kNoStart = "torn: the first flit of this frame is missing";
+constexpr size_t kPooledBuffers = 1024;
 
 uint64_t ns_of(Cycle c) { return c * kClockPs / 1000; }
 
 }  // namespace
 
-LinkCapture::LinkCapture(const std::string& path) : writer_(path, "OpenUBL") {}
+LinkCapture::LinkCapture(const std::string& path, const Limits& limits)
+    : writer_(path, "OpenUBL"), limits_(limits) {}
 LinkCapture::~LinkCapture() {
   try {
     close();
@@ -34,12 +39,10 @@ void LinkCapture::attach(Link& link, Direction direction) {
   interface.bits_per_second = kBitsPerSecond;
   interface.fcs_bytes = spec::kLinkFcsBytes;
   port.interface = writer_.add_interface(interface);
-  link.add_tap([this, &port, open = static_cast<Frame*>(nullptr)](Cycle now, FlitWords& f) mutable {
-    see(port, open, now, f);
-  });
+  link.add_tap([this, &port](Cycle now, FlitWords& f) { see(port, now, f); });
 }
 
-LinkCapture::Frame& LinkCapture::start(const Port& port, Cycle now) {
+void LinkCapture::start(Port& port, Cycle now) {
   frames_in_order_.emplace_back();
   Frame& f = frames_in_order_.back();
   f.port = &port;
@@ -49,28 +52,45 @@ LinkCapture::Frame& LinkCapture::start(const Port& port, Cycle now) {
     pool_.pop_back();
     f.bytes.clear();
   }
-  return f;
+  port.open = &f;
 }
 
-void LinkCapture::see(const Port& port, Frame*& open, Cycle now, const FlitWords& flit) {
+void LinkCapture::end(Port& port, const char* comment) {
+  port.open->done = true;
+  if (comment != nullptr && port.open->comment[0] == '\0') port.open->comment = comment;
+  port.open = nullptr;
+}
+
+void LinkCapture::see(Port& port, Cycle now, const FlitWords& flit) {
   if (closed_ || !error_.empty()) return;
   if (flit.sop()) {
-    if (open != nullptr) {
-      open->done = true;
-      open->comment = kNoEnd;
-    }
-    open = &start(port, now);
-  } else if (open == nullptr) {
-    open = &start(port, now);
-    open->comment = kNoStart;
+    if (port.open != nullptr) end(port, kNoEnd);
+    start(port, now);
+  } else if (port.open == nullptr) {
+    start(port, now);
+    port.open->comment = kNoStart;
   }
+  Frame& f = *port.open;
   const size_t size = spec::kLinkFlitBytes - (flit.eop() ? flit.empty() : 0);
-  open->bytes.insert(open->bytes.end(), flit.bytes(), flit.bytes() + size);
-  if (!flit.eop()) return;
-  open->done = true;
-  open = nullptr;
+  f.bytes.insert(f.bytes.end(), flit.bytes(), flit.bytes() + size);
+  ++f.flits;
+  ++waiting_flits_;
+  if (flit.eop()) {
+    end(port);
+  } else if (f.flits >= limits_.frame_flits) {
+    end(port, kTooLong);
+    ++cut_frames_;
+  } else if (waiting_flits_ <= limits_.waiting_flits) {
+    return;
+  }
   try {
     write_done();
+    while (waiting_flits_ >
+           limits_.waiting_flits) {  // the oldest frame is open, or it were written
+      end(*frames_in_order_.front().port, kTooLate);
+      ++cut_frames_;
+      write_done();
+    }
   } catch (const std::runtime_error& e) {
     error_ = e.what();
     if (on_error_) on_error_(error_);
@@ -83,7 +103,8 @@ void LinkCapture::write_done() {
     writer_.write(f.port->interface, ns_of(f.begin), f.bytes.data(), f.bytes.size(),
                   f.port->direction, f.comment);
     ++frames_;
-    pool_.push_back(std::move(f.bytes));
+    waiting_flits_ -= f.flits;
+    if (pool_.size() < kPooledBuffers) pool_.push_back(std::move(f.bytes));
     frames_in_order_.pop_front();
   }
 }
@@ -93,9 +114,7 @@ void LinkCapture::close() {
   closed_ = true;
   if (!error_.empty()) throw std::runtime_error(error_);
   for (Frame& f : frames_in_order_) {
-    if (f.done) continue;
-    f.done = true;
-    f.comment = kNoEnd;
+    if (!f.done) end(*f.port, kNoEnd);
   }
   write_done();
   writer_.close();

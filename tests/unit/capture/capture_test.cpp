@@ -207,6 +207,69 @@ TEST_F(CaptureTest, FramesWithoutBeginningOrEndAreKeptAndSaid) {
   EXPECT_EQ(rows[4][2], "");
 }
 
+TEST_F(CaptureTest, AFrameWithoutEndIsCutAndNothingIsLost) {
+  LinkCapture capture(path);
+  capture.attach(up);
+  const size_t most = LinkCapture::Limits().frame_flits;
+  auto flits = packet::to_flits(packet::build(frame_of(PktOp::kWrite, 4096, 0)), spec::Vc::kBulk);
+  send_flit(up, 0, flits[0]);
+  const size_t total = 10 * most + 7;
+  for (size_t i = 1; i < total; ++i) {
+    send_flit(up, i, flits[1]);
+    ASSERT_LE(capture.waiting_flits(), most);
+  }
+  EXPECT_EQ(capture.frames(), 10u);
+  EXPECT_EQ(capture.cut_frames(), 10u);
+  send(up, total, frame_of(PktOp::kAck, 0, 1));  // a beginning ends the rest
+  EXPECT_EQ(capture.frames(), 12u);
+  EXPECT_EQ(capture.waiting_flits(), 0u);
+  capture.close();
+  const auto rows = tshark(path, {"frame.len", "frame.comment", "eth.fcs.status"});
+  ASSERT_EQ(rows.size(), 12u);
+  size_t bytes = 0;
+  for (size_t i = 0; i < 11; ++i) {
+    bytes += std::stoul(rows[i][0]);
+    EXPECT_THAT(rows[i][1], HasSubstr(i == 0 ? "cut off: longer than any frame" : "torn"));
+  }
+  EXPECT_EQ(bytes, total * 64);
+  EXPECT_EQ(rows[11][1], "");
+  EXPECT_EQ(rows[11][2], "1");
+}
+
+TEST_F(CaptureTest, ALinkThatDiesInMidFrameDoesNotHoldTheOthersForEver) {
+  LinkCapture::Limits limits;
+  limits.waiting_flits = 500;
+  LinkCapture capture(path, limits);
+  capture.attach(up);
+  capture.attach(down);
+  const auto flits =
+      packet::to_flits(packet::build(frame_of(PktOp::kWrite, 4096, 0)), spec::Vc::kBulk);
+  for (size_t i = 0; i < 10; ++i) send_flit(up, i, flits[i]);
+  Cycle now = 100;
+  constexpr uint32_t kFrames = 100;
+  for (uint32_t psn = 1; psn <= kFrames; ++psn) {
+    now = send(down, now, frame_of(PktOp::kWrite, 1000, psn));
+    ASSERT_LE(capture.waiting_flits(), limits.waiting_flits);
+  }
+  EXPECT_EQ(capture.cut_frames(), 1u);
+  EXPECT_EQ(capture.frames(), kFrames + 1);  // and from then on nobody waits
+  // It was not dead after all: what comes late is there, too.
+  for (size_t i = 10; i < flits.size(); ++i) send_flit(up, now++, flits[i]);
+  send(up, now, frame_of(PktOp::kAck, 0, 200));
+  capture.close();
+  const auto rows = tshark(path, {"frame.interface_name", "frame.len", "frame.comment"});
+  ASSERT_EQ(rows.size(), kFrames + 3);
+  EXPECT_EQ(rows[0][0], up.name());
+  EXPECT_EQ(rows[0][1], "640");
+  EXPECT_THAT(rows[0][2], HasSubstr("did not come for too long"));
+  for (uint32_t i = 1; i <= kFrames; ++i) {
+    EXPECT_EQ(rows[i][0], down.name());
+    EXPECT_EQ(rows[i][2], "");
+  }
+  EXPECT_THAT(rows[kFrames + 1][2], HasSubstr("torn"));
+  EXPECT_EQ(rows[kFrames + 2][2], "");
+}
+
 TEST_F(CaptureTest, SameTrafficSameBytes) {
   std::string contents[2];
   for (auto& text : contents) {

@@ -21,8 +21,16 @@ class LinkCapture {
  public:
   using Direction = PcapngWriter::Direction;
 
+  /// What is kept in memory at most, whatever happens on the links.
+  struct Limits {
+    size_t frame_flits = 4 * spec::kLinkMaxFrameFlits;  ///< a frame without end is cut here
+    size_t waiting_flits = 1 << 20;  ///< all that waits for the end of the oldest frame; then that
+                                     ///< one is cut: its link may be dead
+  };
+
   /// Creates the file; std::runtime_error that names it if that is impossible.
-  explicit LinkCapture(const std::string& path);
+  explicit LinkCapture(const std::string& path) : LinkCapture(path, Limits()) {}
+  LinkCapture(const std::string& path, const Limits& limits);
   ~LinkCapture();
   LinkCapture(const LinkCapture&) = delete;
   LinkCapture& operator=(const LinkCapture&) = delete;
@@ -40,32 +48,43 @@ class LinkCapture {
   void close();
 
   uint64_t frames() const { return frames_; }  ///< written so far
+  /// Of these, cut by a limit: written as far as they came, with a comment. What comes of them
+  /// later is in the file, too, as torn frames.
+  uint64_t cut_frames() const { return cut_frames_; }
+  size_t waiting_flits() const { return waiting_flits_; }
 
  private:
+  struct Frame;
   struct Port {
     std::string name;
     Direction direction;
     uint32_t interface;
+    Frame* open = nullptr;  // in frames_in_order_
   };
   struct Frame {
-    const Port* port;
+    Port* port;
     Cycle begin;
     bool done = false;
     const char* comment = "";
+    size_t flits = 0;
     std::vector<uint8_t> bytes;
   };
-  void see(const Port& port, Frame*& open, Cycle now, const FlitWords& flit);
-  Frame& start(const Port& port, Cycle now);
+  void see(Port& port, Cycle now, const FlitWords& flit);
+  void start(Port& port, Cycle now);
+  /// The open frame of a port is complete, or as complete as it gets.
+  void end(Port& port, const char* comment = nullptr);
   void write_done();
 
   PcapngWriter writer_;
   std::vector<std::unique_ptr<Port>> ports_;
+  Limits limits_;
   std::deque<Frame> frames_in_order_;       // deque: references survive push_back and pop_front
-  std::vector<std::vector<uint8_t>> pool_;  // buffers of written frames
+  size_t waiting_flits_ = 0;                // in them
+  std::vector<std::vector<uint8_t>> pool_;  // some buffers of written frames
   std::function<void(const std::string&)> on_error_;
   std::string error_;
   bool closed_ = false;
-  uint64_t frames_ = 0;
+  uint64_t frames_ = 0, cut_frames_ = 0;
 };
 
 }  // namespace ubl::systemc
