@@ -134,6 +134,17 @@ int main_checked(int argc, char** argv) {
   run->add_flag("-q,--quiet", o.quiet, "no summary");
   run->add_flag("--progress", o.progress, "show progress while running");
 
+  // The parser itself takes -1 for a large number, 010 for eight and nothing for a file.
+  for (const char* name : {"--cards", "--planes", "--root", "--steps", "--iterations", "--seed"})
+    run->get_option(name)->check(
+        [](const std::string& text) { return is_whole_number(text) ? "" : "not a whole number"; });
+  const std::pair<const char*, const std::string*> inputs[] = {{"--config", &config},
+                                                               {"--faults", &faults},
+                                                               {"--data", &o.data},
+                                                               {"--topology", &o.topology}};
+  const std::pair<const char*, const std::string*> outputs[] = {
+      {"--json", &o.json}, {"--pcap", &o.pcap}, {"--wave", &o.wave.file}};
+
   auto* topo = app.add_subcommand("topo", "topologies");
   topo->require_subcommand(1);
   auto* list = topo->add_subcommand("list", "names");
@@ -168,6 +179,12 @@ int main_checked(int argc, char** argv) {
     return kExitOk;
   }
 
+  FileNames files;
+  for (const auto& [option, path] : inputs)
+    if (run->count(option) > 0 && !(path == &o.topology && is_preset(*path)))
+      files.input(option, *path);
+  for (const auto& [option, path] : outputs)
+    if (run->count(option) > 0) files.output(option, *path);
   o.skip = !no_skip;
   if (in_place_opt->count() > 0) o.in_place = in_place;
   if (o.workload == "pingpong" && bytes_opt->count() == 0) bytes = "8";

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -70,6 +71,21 @@ struct Options {
   systemc::Timing timing;
   std::vector<Fault> faults;
   cosim::Stimulus* stimulus = nullptr;  ///< benchmark: records what goes into the models
+};
+
+/// Digits only, and not more than 64 bits.
+bool is_whole_number(const std::string& text);
+
+/// Files that options name. UsageError for an empty name and for an output that is another file of
+/// this run.
+class FileNames {
+ public:
+  void input(const std::string& option, const std::string& path);
+  void output(const std::string& option, const std::string& path);
+
+ private:
+  std::string real(const std::string& option, const std::string& path) const;
+  std::map<std::string, std::string> option_of_;  // by path
 };
 
 /// "1MiB", "64KiB", "12348", "1K", "1M", "1G" (powers of two); UsageError otherwise.
