@@ -69,6 +69,11 @@ cosim::Topology topology_file(const std::string& path) {
   return load_topology(path);
 }
 
+/// Workloads that take no other number of cards.
+bool for_two_cards(const std::string& workload) {
+  return workload == "pingpong" || workload == "read" || workload == "sendmsg";
+}
+
 /// The file says how many there are; an option may only say the same.
 void same_as_file(const CLI::Option* option, unsigned given, unsigned in_file) {
   if (option->count() > 0 && given != in_file)
@@ -87,6 +92,7 @@ void same_as_file(const CLI::Option* option, unsigned given, unsigned in_file) {
 int main_checked(int argc, char** argv) {
   CLI::App app{"ublsim: cycle-accurate simulation of the OpenUBL super-node"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", "ublsim " UBL_VERSION);
   Options o;
   std::string bytes = "1MiB", config, faults;
   bool no_skip = false;
@@ -95,8 +101,11 @@ int main_checked(int argc, char** argv) {
   std::string names;
   for (const auto& w : workloads()) names += fmt::format("\n  {:13} {}", w.name, w.help);
   run->add_option("WORKLOAD", o.workload, "one of:" + names)->required();
-  auto* cards_opt = run->add_option("--cards", o.cards, "cards, 1..128")->capture_default_str();
-  auto* bytes_opt = run->add_option("--bytes", bytes, "payload per card, e.g. 1MiB, 64KiB, 12348");
+  auto* cards_opt = run->add_option(
+      "--cards", o.cards, "cards, 1..128 (default: 4; pingpong, read, sendmsg: 2, no other)");
+  auto* bytes_opt = run->add_option("--bytes", bytes,
+                                    "larger buffer of a card, e.g. 1MiB, 64KiB, 12348 (default: "
+                                    "1MiB; pingpong: 8; docs/guides/running.md)");
   run->add_option("--dtype", o.dtype,
                   "element type: f32; to move only: i8, u8, f16, bf16, f64, ...")
       ->capture_default_str();
@@ -188,6 +197,7 @@ int main_checked(int argc, char** argv) {
   o.skip = !no_skip;
   if (in_place_opt->count() > 0) o.in_place = in_place;
   if (o.workload == "pingpong" && bytes_opt->count() == 0) bytes = "8";
+  if (cards_opt->count() == 0 && for_two_cards(o.workload)) o.cards = 2;
   o.bytes = parse_bytes(bytes);
   if (!is_preset(o.topology)) {
     o.layout = topology_file(o.topology);

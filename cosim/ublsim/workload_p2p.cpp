@@ -171,7 +171,7 @@ int run_pingpong(const Options& o) {
   Options opt = o;
   if (opt.layout && opt.layout->cards != 2)
     throw UsageError("pingpong needs a topology with 2 cards");
-  opt.cards = 2;
+  if (opt.cards != 2) throw UsageError("pingpong needs --cards 2");
   if (opt.bytes == 0 || opt.bytes > (1u << 20))
     throw UsageError(fmt::format("--bytes {}: pingpong takes 1 byte to 1 MiB", opt.bytes));
   if (opt.iterations == 0 || opt.iterations > 100000)

@@ -46,6 +46,7 @@ TEST(Usage, BadOptions) {
   expect_usage("run broadcast --cards 3 --root 3", "--root 3");
   expect_usage("run broadcast --bytes 6", "--bytes 6");
   expect_usage("run read --cards 3", "--cards 2");
+  expect_usage("run pingpong --cards 4", "pingpong needs --cards 2");
   expect_usage("run read --in-place", "--in-place");
   expect_usage("run sendmsg --cards 3", "--cards 2");
   expect_usage("run sendmsg --cards 2 --in-place", "--in-place");
@@ -69,6 +70,12 @@ TEST(Usage, BadOptions) {
   expect_usage("run train --data /no/such/file", "/no/such/file");
   expect_usage("run train --data /dev/zero", "/dev/zero: is a device");
   expect_usage("topo show moebius", "moebius");
+}
+
+TEST(Usage, Version) {
+  const Outcome r = ublsim("--version");
+  EXPECT_TRUE(ends_with_status(r, 0));
+  EXPECT_THAT(r.output, ::testing::MatchesRegex("ublsim [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
 TEST(Usage, BadConfigFiles) {
