@@ -159,7 +159,7 @@ int main_checked(int argc, char** argv) {
   auto* list = topo->add_subcommand("list", "names");
   auto* show = topo->add_subcommand("show", "one topology as a topology file");
   std::string topo_name;
-  unsigned topo_cards = 4, topo_planes = 1;
+  unsigned topo_cards = 4, topo_planes = 8;
   show->add_option("NAME", topo_name, "a name, or a file to check")->required();
   auto* show_cards_opt = show->add_option("--cards", topo_cards)
                              ->check(CLI::Range(1u, kMaxCards))

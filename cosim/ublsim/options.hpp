@@ -54,7 +54,7 @@ struct Options {
   std::optional<bool> in_place;           ///< as the workload does by default
   std::string topology = "ubl128";        ///< name
   std::optional<cosim::Topology> layout;  ///< of a topology file; nothing: the preset
-  unsigned planes = 1;
+  unsigned planes = 8;
   unsigned root = 0;  ///< of broadcast, gather, reduce, scatter
   unsigned steps = 200;
   unsigned iterations = 1000;       ///< exchanges of pingpong
