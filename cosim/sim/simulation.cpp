@@ -81,10 +81,18 @@ void Simulation::run(const std::function<void(unsigned)>& program) {
   });
   impl_->ended = true;
   if (first) std::rethrow_exception(first);
-  std::string waiting;
-  for (const auto& f : impl_->session.failures())
-    waiting += (waiting.empty() ? "" : "; ") + f.message;
-  if (!waiting.empty()) throw NoProgress(waiting);
+  const auto& failures = impl_->session.failures();
+  if (failures.empty()) return;
+  std::string text;
+  for (const auto& f : failures) text += (text.empty() ? "" : "; ") + f.message;
+  switch (failures.front().code) {
+    case ublsim::kExitNoProgress:
+      throw NoProgress(text);
+    case ublsim::kExitDeviceError:
+      throw driver::DeviceError(text);
+    default:
+      throw std::runtime_error(text);
+  }
 }
 
 double Simulation::now_ns() const {

@@ -12,11 +12,11 @@ using systemc::kNever;
 
 namespace {
 
-constexpr unsigned kOpcodeByte = spec::kLinkEthBytes + 20 + 8;  // behind IPv4 and UDP: BTH
-constexpr uint8_t kAcknowledge = 0x11;
+// The BTH begins with it.
+constexpr unsigned kOpcodeByte = spec::kLinkEthBytes + spec::kLinkIpBytes + spec::kLinkUdpBytes;
 
 bool has_payload(const systemc::FlitWords& first) {
-  return first.bytes()[kOpcodeByte] != kAcknowledge;
+  return first.bytes()[kOpcodeByte] != static_cast<uint8_t>(spec::PktOp::kAck);
 }
 /// First stamp at or after t; kNever if there is none.
 Cycle next(const std::vector<Cycle>& times, Cycle t) {

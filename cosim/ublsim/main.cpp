@@ -69,6 +69,11 @@ cosim::Topology topology_file(const std::string& path) {
   return load_topology(path);
 }
 
+/// Workloads that take no other number of cards.
+bool for_two_cards(const std::string& workload) {
+  return workload == "pingpong" || workload == "read" || workload == "sendmsg";
+}
+
 /// The file says how many there are; an option may only say the same.
 void same_as_file(const CLI::Option* option, unsigned given, unsigned in_file) {
   if (option->count() > 0 && given != in_file)
@@ -87,6 +92,7 @@ void same_as_file(const CLI::Option* option, unsigned given, unsigned in_file) {
 int main_checked(int argc, char** argv) {
   CLI::App app{"ublsim: cycle-accurate simulation of the OpenUBL super-node"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", "ublsim " UBL_VERSION);
   Options o;
   std::string bytes = "1MiB", config, faults;
   bool no_skip = false;
@@ -95,8 +101,11 @@ int main_checked(int argc, char** argv) {
   std::string names;
   for (const auto& w : workloads()) names += fmt::format("\n  {:13} {}", w.name, w.help);
   run->add_option("WORKLOAD", o.workload, "one of:" + names)->required();
-  auto* cards_opt = run->add_option("--cards", o.cards, "cards, 1..128")->capture_default_str();
-  auto* bytes_opt = run->add_option("--bytes", bytes, "payload per card, e.g. 1MiB, 64KiB, 12348");
+  auto* cards_opt = run->add_option(
+      "--cards", o.cards, "cards, 1..128 (default: 4; pingpong, read, sendmsg: 2, no other)");
+  auto* bytes_opt = run->add_option("--bytes", bytes,
+                                    "larger buffer of a card, e.g. 1MiB, 64KiB, 12348 (default: "
+                                    "1MiB; pingpong: 8; docs/guides/running.md)");
   run->add_option("--dtype", o.dtype,
                   "element type: f32; to move only: i8, u8, f16, bf16, f64, ...")
       ->capture_default_str();
@@ -134,12 +143,23 @@ int main_checked(int argc, char** argv) {
   run->add_flag("-q,--quiet", o.quiet, "no summary");
   run->add_flag("--progress", o.progress, "show progress while running");
 
+  // The parser itself takes -1 for a large number, 010 for eight and nothing for a file.
+  for (const char* name : {"--cards", "--planes", "--root", "--steps", "--iterations", "--seed"})
+    run->get_option(name)->check(
+        [](const std::string& text) { return is_whole_number(text) ? "" : "not a whole number"; });
+  const std::pair<const char*, const std::string*> inputs[] = {{"--config", &config},
+                                                               {"--faults", &faults},
+                                                               {"--data", &o.data},
+                                                               {"--topology", &o.topology}};
+  const std::pair<const char*, const std::string*> outputs[] = {
+      {"--json", &o.json}, {"--pcap", &o.pcap}, {"--wave", &o.wave.file}};
+
   auto* topo = app.add_subcommand("topo", "topologies");
   topo->require_subcommand(1);
   auto* list = topo->add_subcommand("list", "names");
   auto* show = topo->add_subcommand("show", "one topology as a topology file");
   std::string topo_name;
-  unsigned topo_cards = 4, topo_planes = 1;
+  unsigned topo_cards = 4, topo_planes = 8;
   show->add_option("NAME", topo_name, "a name, or a file to check")->required();
   auto* show_cards_opt = show->add_option("--cards", topo_cards)
                              ->check(CLI::Range(1u, kMaxCards))
@@ -168,9 +188,16 @@ int main_checked(int argc, char** argv) {
     return kExitOk;
   }
 
+  FileNames files;
+  for (const auto& [option, path] : inputs)
+    if (run->count(option) > 0 && !(path == &o.topology && is_preset(*path)))
+      files.input(option, *path);
+  for (const auto& [option, path] : outputs)
+    if (run->count(option) > 0) files.output(option, *path);
   o.skip = !no_skip;
   if (in_place_opt->count() > 0) o.in_place = in_place;
   if (o.workload == "pingpong" && bytes_opt->count() == 0) bytes = "8";
+  if (cards_opt->count() == 0 && for_two_cards(o.workload)) o.cards = 2;
   o.bytes = parse_bytes(bytes);
   if (!is_preset(o.topology)) {
     o.layout = topology_file(o.topology);

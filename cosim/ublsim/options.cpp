@@ -4,12 +4,41 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <set>
 
 #include "ublsim/yaml_file.hpp"
 
 namespace ubl::ublsim {
+
+bool is_whole_number(const std::string& text) {
+  uint64_t v = 0;
+  const char* end = text.data() + text.size();
+  const auto [p, ec] = std::from_chars(text.data(), end, v);
+  return ec == std::errc() && p == end && (text.size() == 1 || text[0] != '0');
+}
+
+std::string FileNames::real(const std::string& option, const std::string& path) const {
+  if (path.empty()) throw UsageError(option + " '': a file name must not be empty");
+  std::error_code ignored;
+  const auto real = std::filesystem::weakly_canonical(path, ignored);
+  return ignored ? path : real.string();
+}
+
+void FileNames::input(const std::string& option, const std::string& path) {
+  option_of_.emplace(real(option, path), option);
+}
+
+void FileNames::output(const std::string& option, const std::string& path) {
+  const std::string file = real(option, path);
+  std::error_code ignored;
+  // Two outputs may share a terminal or /dev/null.
+  if (std::filesystem::is_character_file(file, ignored)) return;
+  const auto [other, fresh] = option_of_.emplace(file, option);
+  if (!fresh)
+    throw UsageError(fmt::format("{} {}: is the file of {}, too", option, path, other->second));
+}
 
 uint64_t parse_bytes(const std::string& text) {
   static const std::map<std::string, unsigned> units = {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -53,7 +54,7 @@ struct Options {
   std::optional<bool> in_place;           ///< as the workload does by default
   std::string topology = "ubl128";        ///< name
   std::optional<cosim::Topology> layout;  ///< of a topology file; nothing: the preset
-  unsigned planes = 1;
+  unsigned planes = 8;
   unsigned root = 0;  ///< of broadcast, gather, reduce, scatter
   unsigned steps = 200;
   unsigned iterations = 1000;       ///< exchanges of pingpong
@@ -70,6 +71,21 @@ struct Options {
   systemc::Timing timing;
   std::vector<Fault> faults;
   cosim::Stimulus* stimulus = nullptr;  ///< benchmark: records what goes into the models
+};
+
+/// Digits only, and not more than 64 bits.
+bool is_whole_number(const std::string& text);
+
+/// Files that options name. UsageError for an empty name and for an output that is another file of
+/// this run.
+class FileNames {
+ public:
+  void input(const std::string& option, const std::string& path);
+  void output(const std::string& option, const std::string& path);
+
+ private:
+  std::string real(const std::string& option, const std::string& path) const;
+  std::map<std::string, std::string> option_of_;  // by path
 };
 
 /// "1MiB", "64KiB", "12348", "1K", "1M", "1G" (powers of two); UsageError otherwise.

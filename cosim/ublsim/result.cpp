@@ -139,10 +139,11 @@ int finish(const Options& o, Session& s, const Result& r) {
                s.platform().engine().cycles_run());
     fmt::print("  wall          {:.2f} s, {:.0f} cycles/s, {:.0f} % in the models\n", s.wall_s(),
                j["cycles_per_s"].get<double>(), 100 * j["model_share"].get<double>());
-    if (r.algbw_GBps > 0)
-      fmt::print(
-          "  bandwidth     algbw {:.3f} GB/s, busbw {:.3f} GB/s, goodput {:.3f} GB/s per card\n",
-          r.algbw_GBps, r.busbw_GBps, j["goodput_per_card_GBps"].get<double>());
+    if (r.algbw_GBps > 0) {
+      const auto good = j["goodput_per_card_GBps"].get<double>();
+      fmt::print("  bandwidth     algbw {:.3f} GB/s, busbw {:.3f} GB/s, goodput {}\n", r.algbw_GBps,
+                 r.busbw_GBps, good > 0 ? fmt::format("{:.3f} GB/s per card", good) : "-");
+    }
     fmt::print("  on the wire   {} bytes\n", j["wire_bytes"].get<uint64_t>());
     fmt::print("  run hash      {}\n", j["run_hash"].get<std::string>());
     const char* verdict = r.code == kExitOk            ? "VERIFIED: every output byte is right"

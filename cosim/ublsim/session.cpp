@@ -8,6 +8,7 @@
 
 #include "ubl/comm/hal/error.hpp"
 #include "ublsim/asan_stack.hpp"
+#include "ublsim/verify.hpp"
 
 namespace ubl::ublsim {
 
@@ -57,8 +58,12 @@ Session::Session(const Options& options)
 
 void Session::install_faults() {
   std::map<std::string, std::vector<Fault>> by_link;
-  for (const Fault& f : options_.faults)
+  for (const Fault& f : options_.faults) {
     if (f.what == Fault::What::kCorrupt) by_link[f.where].push_back(f);
+    if (f.what != Fault::What::kFlipResult) continue;
+    fault_card(*this, f);
+    flips_.push_back(&f);
+  }
   for (auto& [name, faults] : by_link) {
     const auto& links = platform_.links();
     const auto it = std::find_if(links.begin(), links.end(),
@@ -119,6 +124,31 @@ void Session::close_capture() {
   }
 }
 
+std::vector<const Fault*> Session::take_flips(unsigned card, uint64_t bytes) {
+  std::vector<const Fault*> mine, others;
+  // A card without a result keeps them: then conclude() finds them.
+  for (const Fault* f : flips_)
+    (bytes != 0 && fault_card(*this, *f) == card ? mine : others).push_back(f);
+  for (const Fault* f : mine)
+    if (f->byte >= bytes)
+      throw UsageError(
+          fmt::format("fault: byte {} is beyond the result of {} bytes", f->byte, bytes));
+  flips_ = others;
+  return mine;
+}
+
+// What the cards noticed and nobody has asked for: a damaged acknowledgement whose place the next
+// one took has hurt nobody, but it happened.
+void Session::collect_errors() {
+  for (unsigned r = 0; r < ranks(); ++r) {
+    std::string text;
+    while (const auto e = driver::pop_error(*transports_[r]))
+      text += (text.empty() ? "" : "; ") + e->describe();
+    if (!text.empty())
+      failures_.push_back({r, kExitDeviceError, fmt::format("card {}: {}", r, text)});
+  }
+}
+
 void Session::close_waves() {
   if (waves_ == nullptr) return;
   try {
@@ -156,6 +186,7 @@ void Session::run(const std::function<void(unsigned)>& program) {
               end_cycle_ = now();
               sc_core::wait(sc_core::sc_time(static_cast<double>(kDrainCycles * systemc::kClockPs),
                                              sc_core::SC_PS));
+              collect_errors();
               platform_.engine().stop();
               sc_core::sc_stop();
             }

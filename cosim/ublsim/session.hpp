@@ -37,6 +37,10 @@ class Session {
 
   const std::vector<RankFailure>& failures() const { return failures_; }
   bool ok() const { return failures_.empty(); }
+  /// Bits of the result of a card, of `bytes` bytes, that are still to be flipped; they are no more
+  /// afterwards. UsageError for one beyond the result.
+  std::vector<const Fault*> take_flips(unsigned card, uint64_t bytes);
+  const std::vector<const Fault*>& flips() const { return flips_; }
   systemc::Cycle cycles() const { return end_cycle_; }
   double wall_s() const { return wall_s_; }
   double cpu_s() const { return cpu_s_; }
@@ -48,6 +52,7 @@ class Session {
   void install_capture();
   void close_capture();
   void close_waves();
+  void collect_errors();
   void fail(unsigned rank, ExitCode code, const std::string& message);
   const Options& options_;
   std::unique_ptr<Waves> waves_;
@@ -55,6 +60,7 @@ class Session {
   std::vector<std::unique_ptr<cosim::InprocTransport>> transports_;
   std::vector<bool> done_;
   std::vector<RankFailure> failures_;
+  std::vector<const Fault*> flips_;  // still to be done
   std::unique_ptr<systemc::LinkCapture> capture_;
   systemc::Cycle end_cycle_ = 0;
   double wall_s_ = 0, cpu_s_ = 0;

@@ -11,17 +11,6 @@ unsigned fault_card(Session& s, const Fault& f) {
   throw UsageError(fmt::format("fault: no card '{}' (cards are named card0, card1, ...)", f.where));
 }
 
-void flip_results(Session& s, const Options& o, const std::vector<uint64_t>& addr, uint64_t bytes) {
-  for (const Fault& f : o.faults) {
-    if (f.what != Fault::What::kFlipResult) continue;
-    const unsigned card = fault_card(s, f);
-    if (f.byte >= bytes)
-      throw UsageError(
-          fmt::format("fault: byte {} is beyond the result of {} bytes", f.byte, bytes));
-    s.platform().card(card).hbm().data()[addr[card] + f.byte] ^= static_cast<uint8_t>(1u << f.bit);
-  }
-}
-
 void compare(Session& s, unsigned card, uint64_t addr, const void* want, uint64_t bytes,
              Result& r) {
   const uint8_t* got = s.platform().card(card).hbm().data() + addr;
@@ -34,7 +23,17 @@ void compare(Session& s, unsigned card, uint64_t addr, const void* want, uint64_
   }
 }
 
+void compare_result(Session& s, unsigned card, uint64_t addr, const void* want, uint64_t bytes,
+                    Result& r) {
+  for (const Fault* f : s.take_flips(card, bytes))
+    s.platform().card(card).hbm().data()[addr + f->byte] ^= static_cast<uint8_t>(1u << f->bit);
+  compare(s, card, addr, want, bytes, r);
+}
+
 void conclude(Session& s, Result& r) {
+  if (s.ok() && !s.flips().empty())
+    throw UsageError(
+        fmt::format("fault: flip_result: {} has no result in this run", s.flips().front()->where));
   for (const auto& f : s.failures()) {
     if (r.code == kExitOk) r.code = f.code;
     r.errors.push_back(f.message);

@@ -143,10 +143,9 @@ int run_collective(const Options& o, const Collective& c) {
       r.algbw_GBps = static_cast<double>(std::max(send_bytes, recv_bytes)) / ns;
       r.busbw_GBps = r.algbw_GBps * c.bus_factor;
     }
-    flip_results(s, o, recv, recv_bytes);
     for (unsigned rank = 0; rank < n; ++rank) {
       const Bytes want = c.want(in, rank, block);
-      compare(s, rank, recv[rank], want.data(), want.size(), r);
+      compare_result(s, rank, recv[rank], want.data(), want.size(), r);
       if (apart[rank]) compare(s, rank, send[rank], in[rank].data(), send_bytes, r);
     }
   }

@@ -345,8 +345,8 @@ void Device::read_hbm(void* dst, uint64_t addr, size_t bytes) {
 
 // ----------------------------------------------------------------------------------- errors
 
-std::optional<ErrorEntry> Device::pop_error() {
-  const uint32_t info = transport_.read32(0, reg::kNicErrInfo);
+std::optional<ErrorEntry> pop_error(Transport& transport) {
+  const uint32_t info = transport.read32(0, reg::kNicErrInfo);
   const auto cause =
       static_cast<spec::ErrCause>(field(info, reg::kNicErrInfoCauseLsb, reg::kNicErrInfoCauseMask));
   if (cause == spec::ErrCause::kNone) return std::nullopt;
@@ -355,8 +355,8 @@ std::optional<ErrorEntry> Device::pop_error() {
   e.plane = field(info, reg::kNicErrInfoPlaneLsb, reg::kNicErrInfoPlaneMask);
   e.qpn = field(info, reg::kNicErrInfoQpnLsb, reg::kNicErrInfoQpnMask);
   e.psn =
-      field(transport_.read32(0, reg::kNicErrPsn), reg::kNicErrPsnPsnLsb, reg::kNicErrPsnPsnMask);
-  transport_.write32(0, reg::kNicErrPop, 1);
+      field(transport.read32(0, reg::kNicErrPsn), reg::kNicErrPsnPsnLsb, reg::kNicErrPsnPsnMask);
+  transport.write32(0, reg::kNicErrPop, 1);
   return e;
 }
 

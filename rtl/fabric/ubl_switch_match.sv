@@ -94,23 +94,7 @@ module ubl_switch_match #(
     vc_of = k == 0 ? 2'(ubl_pkg::VcRsp) : k == 1 ? 2'(ubl_pkg::VcReq) : 2'(ubl_pkg::VcBulk);
   endfunction
 
-  // Index of the lowest bit set (0 if none).
-  function automatic logic [5:0] low64(input logic [63:0] x);
-    low64 = 6'($countones((x & (64'd0 - x)) - 64'd1));
-  endfunction
-
-  // Index of the first bit set at or above `ptr`, wrapping around.
-  function automatic logic [6:0] rr_pick(input logic [63:0] lo, input logic [63:0] hi,
-                                         input logic [6:0] ptr);
-    logic [63:0] above, mlo, mhi;
-    above = ~64'd0 << ptr[5:0];
-    mlo = ptr[6] ? 64'd0 : lo & above;
-    mhi = ptr[6] ? hi & above : hi;
-    if (mlo != '0) rr_pick = {1'b0, low64(mlo)};
-    else if (mhi != '0) rr_pick = {1'b1, low64(mhi)};
-    else if (lo != '0) rr_pick = {1'b0, low64(lo)};
-    else rr_pick = {1'b1, low64(hi)};
-  endfunction
+  `include "ubl_pick.svh"
 
   /* verilator lint_off BLKSEQ */  // the tables are variables of this process, see above
   always_ff @(posedge clk_i or negedge rst_ni) begin : p_match
@@ -303,8 +287,8 @@ module ubl_switch_match #(
             end
             credit[vo] = credit[vo] - CreditW'(len);
             qlen[vo] = qlen[vo] - QlenW'(len);
-            gptr[vo] = 32'(in) == Radix - 1 ? '0 : in + PortW'(1);
-            aptr[in] = 32'(out) == Radix - 1 ? '0 : out + PortW'(1);
+            gptr[vo] = PortW'(rr_next(7'(in), Radix));
+            aptr[in] = PortW'(rr_next(7'(out), Radix));
             // A one-flit frame occupies nothing beyond this cycle.
             r = rd_busy[in][0];
             if (len != LenW'(1)) begin

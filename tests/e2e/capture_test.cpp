@@ -61,7 +61,7 @@ void expect_scapy_computes_the_same_icrcs(const std::string& file, size_t frames
   EXPECT_THAT(out, HasSubstr(fmt::format("{} frames, 0 wrong", frames)));
 }
 
-const std::string kRun = "run allreduce --cards 3 --bytes 20000 -q";
+const std::string kRun = "run allreduce --cards 3 --bytes 20000 --planes 1 -q";
 
 class Capture : public ::testing::Test {
  protected:
@@ -171,7 +171,7 @@ TEST_F(Capture, ScapyComputesTheSameIcrcs) {
 
 TEST(CaptureOfRead, ResponsesAnswerTheRequestsInOrder) {
   const TempFile file;
-  ASSERT_TRUE(verified(ublsim("run read --cards 2 --bytes 20001 -q --pcap " + file.path())));
+  ASSERT_TRUE(verified(ublsim("run read --cards 2 --planes 1 --bytes 20001 -q --pcap " + file.path())));
   const auto all = packets(file.path());
   expect_nothing_malformed(file.path(), all);
   expect_scapy_computes_the_same_icrcs(file.path(), all.size());

@@ -4,12 +4,15 @@
 """Reads a capture with scapy and builds every frame anew with scapy's own RoCE layer, ICRC left to
 it; the bytes must be those of the capture. FCS by zlib.
 
-usage: check_icrc.py FILE.pcapng     exit status 0: every frame is right; 1: some are not
+usage: check_icrc.py FILE.pcapng     exit status 0: every frame is right; 1: some are not, or the
+                                     file cannot be read; 2: a usage error
 """
+import argparse
 import sys
 import zlib
 
 from scapy.contrib.roce import BTH
+from scapy.error import Scapy_Exception
 from scapy.layers.l2 import Ether
 from scapy.utils import RawPcapNgReader
 
@@ -33,10 +36,19 @@ def wrong(frame):
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
+    p = argparse.ArgumentParser(prog="check_icrc.py", description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter,
+                                usage=argparse.SUPPRESS)
+    p.add_argument("file", metavar="FILE.pcapng")
+    path = p.parse_args().file
     count, bad = 0, 0
-    for frame, _ in RawPcapNgReader(sys.argv[1]):
+    try:
+        reader = RawPcapNgReader(path)
+    except OSError as e:
+        sys.exit(f"check_icrc.py: {path}: {e.strerror}")
+    except (Scapy_Exception, EOFError) as e:
+        sys.exit(f"check_icrc.py: {path}: {e}")
+    for frame, _ in reader:
         count += 1
         reason = wrong(frame)
         if reason:

@@ -25,6 +25,11 @@ TEST(Usage, BadOptions) {
   expect_usage("run allreduce --cards 129", "--cards 129");
   expect_usage("run allreduce --cards -1", "--cards");
   expect_usage("run allreduce --cards many", "--cards");
+  for (const char* option : {"--cards", "--planes", "--root", "--steps", "--iterations", "--seed"})
+    for (const char* value : {"-1", "010", "0x3", "+2", "' 3'", "''", "18446744073709551616"})
+      expect_usage(fmt::format("run train {}={}", option, value), option);
+  for (const char* option : {"--config", "--faults", "--topology", "--data", "--pcap", "--wave"})
+    expect_usage(fmt::format("run train {} ''", option), fmt::format("{} ''", option));
   expect_usage("run allreduce --planes 9", "--planes 9");
   expect_usage("run allreduce --planes 0", "--planes 0");
   expect_usage("run allreduce --bytes 3", "--bytes 3");
@@ -41,6 +46,7 @@ TEST(Usage, BadOptions) {
   expect_usage("run broadcast --cards 3 --root 3", "--root 3");
   expect_usage("run broadcast --bytes 6", "--bytes 6");
   expect_usage("run read --cards 3", "--cards 2");
+  expect_usage("run pingpong --cards 4", "pingpong needs --cards 2");
   expect_usage("run read --in-place", "--in-place");
   expect_usage("run sendmsg --cards 3", "--cards 2");
   expect_usage("run sendmsg --cards 2 --in-place", "--in-place");
@@ -62,7 +68,14 @@ TEST(Usage, BadOptions) {
   expect_usage("run pingpong --iterations 0", "--iterations 0");
   expect_usage("run train --steps 0", "--steps 0");
   expect_usage("run train --data /no/such/file", "/no/such/file");
+  expect_usage("run train --data /dev/zero", "/dev/zero: is a device");
   expect_usage("topo show moebius", "moebius");
+}
+
+TEST(Usage, Version) {
+  const Outcome r = ublsim("--version");
+  EXPECT_TRUE(ends_with_status(r, 0));
+  EXPECT_THAT(r.output, ::testing::MatchesRegex("ublsim [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
 TEST(Usage, BadConfigFiles) {
@@ -152,6 +165,42 @@ TEST(Faults, CorruptSendIsNamedAndNeverAccepted) {
       EXPECT_TRUE(ends_with_status(r, 3));
       EXPECT_THAT(r.output, ::testing::ContainsRegex("plane 0.*QP .*PSN "));
     }
+}
+
+TEST(Usage, AFileForTwoPurposes) {
+  const TempFile f("{}");
+  for (const char* two : {"--pcap {0} --wave {0}", "--config {0} --pcap {0}",
+                          "--faults {0} --wave {0}", "--pcap {0} --config {0}"})
+    expect_usage("run train " + fmt::format(fmt::runtime(two), f.path()), "is the file of --");
+}
+
+// The next acknowledgement says what the damaged one said, so that the data are right.
+TEST(Faults, CorruptAcknowledgementIsNamed) {
+  for (const unsigned byte : {20, 44, 56, 63, 65}) {
+    const TempFile f(fmt::format(
+        "- what: corrupt\n  where: card0.plane0.up\n  frame: 1\n  byte: {}\n  bit: 5\n", byte));
+    const Outcome r = ublsim("run pingpong --iterations 3 -q --faults " + f.path());
+    EXPECT_TRUE(ends_with_status(r, 3));
+    EXPECT_THAT(r.output,
+                ::testing::ContainsRegex("card 1: fcs on plane 0, QP [0-9]+, PSN [0-9]+"));
+  }
+}
+
+TEST(Faults, EveryFlipIsDoneOrRefused) {
+  const TempFile card1("- {what: flip_result, where: card1, byte: 0, bit: 7}\n");
+  for (const char* workload : {"pingpong --iterations 3", "allgather --bytes 64", "read --cards 2",
+                               "sendmsg --cards 2", "sendrecv --bytes 64"})
+    EXPECT_TRUE(
+        ends_with_status(ublsim(fmt::format("run {} -q --faults {}", workload, card1.path())), 1));
+  for (const char* workload : {"train --steps 1", "gather --bytes 64", "reduce --bytes 64"}) {
+    const Outcome r = ublsim(fmt::format("run {} -q --faults {}", workload, card1.path()));
+    EXPECT_TRUE(ends_with_status(r, 2));
+    EXPECT_THAT(r.output, HasSubstr("card1 has no result"));
+  }
+  const TempFile card99("- {what: flip_result, where: card99}\n");
+  for (const char* workload : {"pingpong --iterations 3", "train --steps 1"})
+    EXPECT_TRUE(
+        ends_with_status(ublsim(fmt::format("run {} -q --faults {}", workload, card99.path())), 2));
 }
 
 TEST(Faults, FlippedResultIsFound) {

@@ -82,7 +82,7 @@ struct Waves {
   }
 };
 
-const std::string kRun = "run allreduce --cards 3 --bytes 20000 -q";
+const std::string kRun = "run allreduce --cards 3 --bytes 20000 --planes 1 -q";
 
 TEST(Wave, ChangesNothingAndShowsTheRun) {
   const TempFile file;

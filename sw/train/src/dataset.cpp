@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -36,6 +37,11 @@ std::string shown(std::string_view s) {
 Dataset Dataset::load(const std::string& path, size_t expected_rows) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw DataError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
+  // A device such as /dev/zero has no end.
+  std::error_code ignored;
+  if (std::filesystem::is_character_file(path, ignored) ||
+      std::filesystem::is_block_file(path, ignored))
+    throw DataError(fmt::format("{}: is a device", path));
   return parse(in, path, expected_rows);
 }
 

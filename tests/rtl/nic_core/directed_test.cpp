@@ -1278,7 +1278,7 @@ TYPED_TEST(Read, MemoryThatRefuses) {
   auto& b = this->bench;
   b.b().mem.forbid(kSrc + 9000, 1);
   b.write_wqe(0, this->kQp, this->read(8000, 1));
-  b.write_wqe(0, this->kQp, this->read(8000, 2, 8192));
+  b.write_wqe(0, this->kQp, this->read(4000, 2, 8192));
   b.ring(0, this->kQp);
   this->expect_cqe(0, 0, 1, CqeStatus::kOk);
   this->expect_cqe(0, 0, 2, CqeStatus::kRemoteOperation);
@@ -1287,7 +1287,7 @@ TYPED_TEST(Read, MemoryThatRefuses) {
   this->again();
   b.a().mem.forbid(this->kIn + 9000, 1);
   b.write_wqe(0, this->kQp, this->read(8000, 1));
-  b.write_wqe(0, this->kQp, this->read(8000, 2, 8192));
+  b.write_wqe(0, this->kQp, this->read(4000, 2, 8192));
   b.ring(0, this->kQp);
   this->expect_cqe(0, 0, 1, CqeStatus::kOk);
   this->expect_cqe(0, 0, 2, CqeStatus::kLocalMemory);

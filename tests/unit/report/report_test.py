@@ -57,6 +57,16 @@ class Page(unittest.TestCase):
                      "90.0 %", "0123456789abcdef"):
             self.assertIn(text, page)
 
+    def test_planes_that_are_not_in_use_are_not_drawn(self):
+        page = html(planes=2)
+        self.assertIn("plane 1", page)
+        self.assertNotIn("plane 2", page)
+        self.assertIn("plane 7", html())
+        self.assertIn("plane 7", html(planes=None))
+
+    def test_speed_is_in_cycles(self):
+        self.assertIn("123.5 thousand cycles/s", html(cycles_per_s=123456.0))
+
     def test_text_is_escaped(self):
         page = html(workload="<img>", errors=["<script>x</script> & more"])
         self.assertNotIn("<script>x", page)

@@ -35,6 +35,9 @@ struct ErrorEntry {
   std::string describe() const;  ///< "icrc on plane 0, QP 3, PSN 17"
 };
 
+/// Oldest entry of the error log of the card, removed; nothing when the log is empty.
+std::optional<ErrorEntry> pop_error(Transport& transport);
+
 struct MrRights {
   bool local_read = true;
   bool remote_write = true;
@@ -184,7 +187,7 @@ class Device {
   void read_hbm(void* dst, uint64_t addr, size_t bytes);
 
   /// Oldest error log entry, removed; nothing when the log is empty.
-  std::optional<ErrorEntry> pop_error();
+  std::optional<ErrorEntry> pop_error() { return driver::pop_error(transport_); }
   /// 32-bit counter register of the NIC block, e.g. reg::kNicCntRxBad.
   uint32_t counter(uint64_t bar0_offset) { return transport_.read32(0, bar0_offset); }
 

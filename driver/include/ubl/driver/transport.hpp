@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The line between the driver and whatever carries its accesses: an in-process simulated card, a
-// vfio-user socket, or Linux VFIO. The driver never knows which. All methods are called from one
-// thread per card (in-process: the SystemC thread of that rank's host program).
+// The line between the driver and whatever carries its accesses: an in-process simulated card
+// (cosim/); planned: a vfio-user socket, Linux VFIO. The driver never knows which. All methods are
+// called from one thread per card (in-process: the SystemC thread of that rank's host program).
 #pragma once
 
 #include <cstddef>

@@ -48,8 +48,9 @@ class Simulation {
 
   /// Runs program(rank) for every card at once, each on a stack of its own of 1 MiB, until all have
   /// ended. Called once. Throws what the first of them threw, or NoProgress; the others are then
-  /// left where they are. A device must stay open until its peers have their acknowledgements: end
-  /// programs with Communicator::finalize().
+  /// left where they are. At the end driver::DeviceError if a card's error log holds what no
+  /// program has read, std::runtime_error if the capture is not whole. A device must stay open
+  /// until its peers have their acknowledgements: end programs with Communicator::finalize().
   void run(const std::function<void(unsigned)>& program);
 
   /// Simulated time; within programs and after the run.
