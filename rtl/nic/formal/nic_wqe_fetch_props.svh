@@ -1,14 +1,15 @@
 // Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inside nic_wqe_fetch, FIFOs as black boxes: one QP, any, with a ring of 2^F_LOG2 entries at address 0. The
-// host writes into every ring entry its number, counted from write_qp; the consumer must get the
-// entries in the order of these numbers. The other QPs do anything.
+// Inside nic_wqe_fetch, FIFOs as black boxes: one QP, any, with a ring at address 0 of
+// 1 to 2^F_LOG2 entries. The host writes into every ring entry its number, counted from write_qp; the
+// consumer must get the entries in the order of these numbers. The other QPs do anything.
 
 `include "ubl_formal.svh"
 `UBL_FORMAL_RESET
 
 (* anyconst *) logic [QpW-1:0] f_qp;
+(* anyconst *) logic [3:0]     f_log2;
 (* anyseq *) logic [15:0] f_epoch_next;
 (* anyseq *) logic [15:0] f_head_next;
 (* anyseq *) logic        f_take;        // the consumer takes an entry
@@ -31,7 +32,7 @@ logic [15:0]        f_idx [NumTags];
 localparam int unsigned LoopQp   = NumQp > 8 ? 1 : NumQp;
 localparam int unsigned LoopTags = NumTags > 8 ? 1 : NumTags;
 localparam int unsigned NumClear = NumTags > NumQp ? NumTags : NumQp;
-assign f_ring    = 16'd1 << `F_LOG2;
+assign f_ring    = 16'd1 << f_log2;
 assign f_mask    = f_ring - 16'd1;
 assign f_on      = f_clear_q == 16'(NumClear);
 assign f_tail    = ctl_mem[f_qp][32:17];
@@ -50,9 +51,10 @@ always @(*) begin
   // nic_csr clears every index after reset.
   if (!f_on) assume (init_valid_i && init_kind_i == nic_core_pkg::InitClear && init_idx_i == f_clear_q);
   else assume (!init_valid_i || init_kind_i != nic_core_pkg::InitClear);
+  assume (f_log2 <= 4'd`F_LOG2);
   if (is_init) assume (32'(init_idx_i) < NumQp);
   if (ctl_idx_o == f_qp) begin
-    assume ((Recv ? ctl_cfg_i.rq_log2 : ctl_cfg_i.sq_log2) == `F_LOG2);
+    assume ((Recv ? ctl_cfg_i.rq_log2 : ctl_cfg_i.sq_log2) == f_log2);
     assume ((Recv ? ctl_cfg_i.rq_base : ctl_cfg_i.sq_base) == 64'd0);
     assume (ctl_cfg_i.epoch == f_epoch_q && ctl_head_i == f_head_q && ctl_emit_i == f_emit_q);
   end else begin
