@@ -597,7 +597,7 @@ package ubl_pkg;
 
   // what nic_port does with a received payload
   typedef enum logic [1:0] {
-    RxActionDrop = 2'h0,  // discard; done event in its place
+    RxActionDrop = 2'h0,  // discard; done event in its place (none for a READ response)
     RxActionWrite = 2'h1,  // write to memory; done event after the write response
     RxActionReduce = 2'h2  // read, add, write; done event after the write response
   } rx_action_e;

@@ -278,7 +278,7 @@ inline const char* to_string(ObjResult v) {
 
 // what nic_port does with a received payload
 enum class RxAction : uint8_t {
-  kDrop = 0x0,  // discard; done event in its place
+  kDrop = 0x0,  // discard; done event in its place (none for a READ response)
   kWrite = 0x1,  // write to memory; done event after the write response
   kReduce = 0x2,  // read, add, write; done event after the write response
 };
