@@ -103,7 +103,7 @@ PeerInfo Endpoint::prepare_peer(unsigned rank) {
   p.lanes.resize(stripes_);
   for (unsigned s = 0; s < stripes_; ++s) {
     driver::QpConfig qc;
-    qc.plane = s % device_.planes();
+    qc.planes = static_cast<uint8_t>(1u << s % device_.planes());
     qc.sq_log2 = config_.sq_log2;
     qc.scq = cq_->cqn();
     qc.rcq = cq_->cqn();
@@ -165,7 +165,9 @@ Endpoint::Lane& Endpoint::lane(unsigned rank, unsigned stripe) {
 }
 
 std::string Endpoint::name(const Lane& l) const {
-  return fmt::format("QP {} on plane {}", l.qp->qpn(), l.qp->plane());
+  const unsigned planes = l.qp->planes();
+  if ((planes & (planes - 1)) != 0) return fmt::format("QP {}", l.qp->qpn());
+  return fmt::format("QP {} on plane {}", l.qp->qpn(), __builtin_ctz(planes));
 }
 
 std::string Endpoint::describe(unsigned rank, unsigned stripe) const {
