@@ -368,6 +368,7 @@ module nic_port_rx #(
         c_rxh.len       = reth_length[12:0];
         c_rxh.red_op    = op_red ? w_redh[31:28] : 4'd0;
         c_rxh.red_dtype = op_red ? w_redh[27:24] : 4'd0;
+        c_rxh.red_ordered = op_red & w_redh[16];
         c_rxh.imm       = op_imm ? w_imm : (op_sni ? w_ext0 : 32'd0);
       end
     end

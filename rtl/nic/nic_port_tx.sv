@@ -131,7 +131,7 @@ module nic_port_tx #(
       frame_mem[entry(txd_i.vc, write_q[txd_i.vc][DescW-1:0])] <=
           {txd_i.opcode, txd_i.vc, txd_i.dst_node, txd_i.dst_qpn, txd_i.src_qpn, txd_i.psn,
            txd_i.ack_req, txd_i.becn, txd_i.len, txd_i.raddr, txd_i.rkey, txd_i.red_op,
-           txd_i.red_dtype, txd_i.imm, txd_i.syndrome, txd_i.msn, txd_i.rnum};
+           txd_i.red_dtype, txd_i.red_ordered, txd_i.imm, txd_i.syndrome, txd_i.msn, txd_i.rnum};
       if (in_ack) sack_mem[write_q[ubl_pkg::VcRsp][DescW-1:0]] <= txd_i.sack;
     end
   end
@@ -357,11 +357,12 @@ module nic_port_tx #(
   logic [3:0]  f_red_op, f_red_dtype;
   logic [7:0]  f_syndrome;
   logic [6:0]  f_rnum;
+  logic        f_red_ordered;
   logic [FrameBits-1:0] cur_q;
   logic [SackBits-1:0]  cur_sack_q;
 
   assign {f_opcode, f_vc, f_dst_node, f_dst_qpn, f_src_qpn, f_psn, f_ack_req, f_becn, f_len,
-          f_raddr, f_rkey, f_red_op, f_red_dtype, f_imm, f_syndrome, f_msn, f_rnum} = cur_q;
+          f_raddr, f_rkey, f_red_op, f_red_dtype, f_red_ordered, f_imm, f_syndrome, f_msn, f_rnum} = cur_q;
   assign cur_ch = f_vc == ubl_pkg::VcBulk;
 
   logic         step, need_beat, s1_free, s1_move, s2_out;
@@ -453,7 +454,7 @@ module nic_port_tx #(
       end else begin
         header_tail = {
             swap32(f_imm),
-            has_red ? {24'd0, f_red_op, f_red_dtype} : (has_imm ? swap32(f_imm) : 32'd0),
+            has_red ? {23'd0, f_red_ordered, f_red_op, f_red_dtype} : (has_imm ? swap32(f_imm) : 32'd0),
             is_ack ? 64'd0 : {swap32({19'd0, f_len}), swap32(f_rkey)}};
       end
     end

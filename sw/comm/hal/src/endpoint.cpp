@@ -103,7 +103,7 @@ PeerInfo Endpoint::prepare_peer(unsigned rank) {
   p.lanes.resize(stripes_);
   for (unsigned s = 0; s < stripes_; ++s) {
     driver::QpConfig qc;
-    qc.planes = static_cast<uint8_t>(1u << s % device_.planes());
+    qc.planes = 0;
     qc.sq_log2 = config_.sq_log2;
     qc.scq = cq_->cqn();
     qc.rcq = cq_->cqn();
@@ -211,6 +211,7 @@ void Endpoint::post_send(const SendRequest& r) {
     w.opcode = static_cast<uint8_t>(r.with_imm ? spec::WqeOp::kReduceImm : spec::WqeOp::kReduce);
     w.red_op = static_cast<uint8_t>(spec::RedOp::kAdd);
     w.red_dtype = static_cast<uint8_t>(spec::RedType::kF32);
+    w.ordered = r.ordered ? 1 : 0;
   } else {
     w.opcode = static_cast<uint8_t>(r.with_imm ? spec::WqeOp::kWriteImm : spec::WqeOp::kWrite);
   }
