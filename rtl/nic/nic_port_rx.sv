@@ -315,7 +315,8 @@ module nic_port_rx #(
           || swap16(head0_q[335:320]) != ip_length - 16'd20
           || head0_q[363:360] != 4'd0;
       if (op_ack) begin
-        malformed = malformed || icrc_word != AckIcrcWord || pad != 2'd0;
+        malformed = malformed || icrc_word != AckIcrcWord || pad != 2'd0
+            || c_vc_q != ubl_pkg::VcRsp;
       end else begin
         malformed = malformed || c_vc_q == ubl_pkg::VcRsp
             || payload_words[11] || payload_words > 12'd1024
