@@ -137,22 +137,12 @@ std::vector<const Fault*> Session::take_flips(unsigned card, uint64_t bytes) {
   return mine;
 }
 
-namespace {
-
-/// The network lost something; what was lost is sent again, on another plane if need be.
-bool is_harmless(spec::ErrCause cause) {
-  return cause == spec::ErrCause::kFcs || cause == spec::ErrCause::kIcrc ||
-         cause == spec::ErrCause::kFraming || cause == spec::ErrCause::kPlaneDown;
-}
-
-}  // namespace
-
 // What the cards noticed and nobody has asked for.
 void Session::collect_errors() {
   for (unsigned r = 0; r < ranks(); ++r) {
     std::string text;
     while (const auto e = driver::pop_error(*transports_[r])) {
-      if (is_harmless(e->cause))
+      if (e->recovers())
         events_.push_back(fmt::format("card {}: {}", r, e->describe()));
       else
         text += (text.empty() ? "" : "; ") + e->describe();

@@ -40,7 +40,7 @@ class Endpoint {
     mine.rkey = mr_.key;
     for (unsigned p = 0; p < s.platform().num_planes(); ++p) {
       driver::QpConfig cfg;
-      cfg.planes = 0;
+      cfg.planes = static_cast<uint8_t>((1u << s.platform().num_planes()) - 1);
       cfg.scq = cfg.rcq = cq_->cqn();
       cfg.window = spec::kNicMaxWindow;
       cfg.rq_log2 = rq_log2;

@@ -55,6 +55,11 @@ const char* object_name(spec::ObjOp op) {
 
 }  // namespace
 
+bool ErrorEntry::recovers() const {
+  return cause == spec::ErrCause::kFcs || cause == spec::ErrCause::kIcrc ||
+         cause == spec::ErrCause::kFraming || cause == spec::ErrCause::kPlaneDown;
+}
+
 std::string ErrorEntry::describe() const {
   return fmt::format("{} on plane {}, QP {}, PSN {}", spec::to_string(cause), plane, qpn, psn);
 }

@@ -103,7 +103,7 @@ PeerInfo Endpoint::prepare_peer(unsigned rank) {
   p.lanes.resize(stripes_);
   for (unsigned s = 0; s < stripes_; ++s) {
     driver::QpConfig qc;
-    qc.planes = 0;
+    qc.planes = config_.planes;
     qc.sq_log2 = config_.sq_log2;
     qc.scq = cq_->cqn();
     qc.rcq = cq_->cqn();
@@ -311,6 +311,7 @@ std::vector<std::string> Endpoint::take_errors() {
   while (out.size() < 64) {
     const std::optional<driver::ErrorEntry> e = device_.pop_error();
     if (!e) break;
+    if (e->recovers()) continue;  // a completion says so if it does not
     std::string text = fmt::format("card {}: {}", device_.node(), e->describe());
     if (e->qpn < by_qpn_.size() && by_qpn_[e->qpn] != nullptr)
       text += fmt::format(" (connection to rank {})", by_qpn_[e->qpn]->peer);
