@@ -153,11 +153,12 @@ class Card {
   unsigned index = 0;  // of the card
   std::function<void(Frame, unsigned plane)> send;
   uint64_t now = 0;
-  uint64_t progress = 0;    // last cycle in which anything moved
-  uint64_t skipped = 0;     // cycles not evaluated
-  bool skip = false;        // honour idle_o and deadline_o
-  bool stuck_port[8] = {};  // a port that returns no credits
-  bool stuck_bulk = false;  // no port sends on VC bulk
+  uint64_t progress = 0;       // last cycle in which anything moved
+  uint64_t skipped = 0;        // cycles not evaluated
+  bool skip = false;           // honour idle_o and deadline_o
+  bool stuck_port[8] = {};     // a port that returns no credits
+  bool stuck_bulk = false;     // no port sends on VC bulk
+  unsigned slow_port[8] = {};  // cycles more per frame
 
   Dut& dut() { return *dut_; }
   uint16_t node() const { return node_; }
@@ -453,7 +454,7 @@ class Card {
       if (!is_ack) p.txc.push_back({d.src_qpn, d.psn, rsp, static_cast<uint8_t>(err)});
       if (err) f.h.err = raw(ErrCause::kFcs);
       const unsigned flits = flits_of(d.opcode, d.len);
-      p.tx_free = now + (timing_.line_rate ? flits : 1 + rng_() % 4);
+      p.tx_free = now + (timing_.line_rate ? flits : 1 + rng_() % 4) + slow_port[i];
       f.due = now;
       progress = now;
       if (!on_wire || on_wire(f, i)) send(std::move(f), i);

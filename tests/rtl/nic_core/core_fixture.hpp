@@ -7,9 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include "Vnic_coreChk.h"
-#include "Vnic_core_p1Chk.h"
-#include "bench.hpp"
+#include "cores.hpp"
 
 namespace nic_core_test {
 

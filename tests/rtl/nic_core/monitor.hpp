@@ -181,7 +181,12 @@ class Monitor {
     if (!r.valid) return;
     r.came_by |= 1u << plane;
     if (h.ce) ++r.ce_total, r.ce_mask |= 1u << plane;
-    if (h.opcode != raw(PktOp::kReadRequest)) return;
+    if (h.opcode != raw(PktOp::kReadRequest)) {
+      const uint64_t at = index_rx(q, h.psn);
+      // Here before: the answer may be ahead of the verdict.
+      if (at < kHalf + r.done || !r.offered.insert(at).second) ++r.reasons;
+      return;
+    }
     // Answered or not, refused or not: all that is known is that it may count from now on.
     const uint64_t i = index_rx(q, h.psn);
     ++r.reads;
@@ -211,9 +216,7 @@ class Monitor {
       need(i >= kHalf + r.done, c, h.dst_qpn, "packet below done placed again", h.psn);
       need(i < kHalf + r.done + 512, c, h.dst_qpn, "packet beyond the window placed", h.psn);
       need(r.accepted.insert(i).second, c, h.dst_qpn, "packet placed twice", h.psn);
-    } else if (i < kHalf + r.done || r.accepted.count(i)) {
-      ++r.reasons;
-    } else {
+    } else if (i >= kHalf + r.done && !r.accepted.count(i)) {
       r.dropped_new = true;
     }
     return q.life;
@@ -238,6 +241,7 @@ class Monitor {
     const bool drop = v.action == raw(RxAction::kDrop);
     if (err) {
       r.failed = true;
+      r.handled[plane][i] = {now, true};
       return;
     }
     const bool usable =
@@ -247,7 +251,7 @@ class Monitor {
     }
     if (drop) return;
     ++r.placed_total;
-    if (h.ack_req) ++r.reasons;
+    if (h.ack_req) r.reasons += 2;  // when it is placed, and when done passes it
     r.placed[i] = {now, false};
     advance(r);
   }
@@ -278,7 +282,7 @@ class Monitor {
   struct Receiver {
     bool valid = false, failed = false, naked = false, dropped_new = false;
     uint64_t done = 0;
-    std::set<uint64_t> accepted;
+    std::set<uint64_t> offered, accepted;
     std::map<uint64_t, Event> placed;      // index -> when; kept below done for a while
     std::map<uint64_t, Event> handled[8];  // per plane
     uint64_t last_done = 0, acks = 0, reasons = 0, placed_total = 0, reads = 0;
@@ -318,6 +322,7 @@ class Monitor {
     while (r.placed.count(kHalf + r.done)) ++r.done;
     const uint64_t floor = kHalf + r.done - std::min<uint64_t>(r.done, 1024);
     r.placed.erase(r.placed.begin(), r.placed.lower_bound(floor));
+    r.offered.erase(r.offered.begin(), r.offered.lower_bound(floor));
     r.accepted.erase(r.accepted.begin(), r.accepted.lower_bound(floor));
     for (auto& h : r.handled) h.erase(h.begin(), h.lower_bound(floor));
   }
