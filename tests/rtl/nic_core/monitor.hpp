@@ -148,6 +148,12 @@ class Monitor {
     qps_[c][qpn].sender.valid = qps_[c][qpn].receiver.valid = false;
   }
   void posted(unsigned c, unsigned qpn, const Wqe& w) { qps_[c][qpn].sender.todo.push_back(w); }
+  // Everything posted is acknowledged.
+  bool finished(unsigned c, unsigned qpn) {
+    Sender& s = qps_[c][qpn].sender;
+    while (!s.todo.empty() && !makes_packets(s.todo.front())) s.todo.pop_front();
+    return s.una == s.next && s.todo.empty();
+  }
   // Packets that the sender has not got acknowledged.
   uint64_t outstanding(unsigned c, unsigned qpn) {
     return qps_[c][qpn].sender.next - qps_[c][qpn].sender.una;
@@ -286,6 +292,7 @@ class Monitor {
     std::map<uint64_t, Event> placed;      // index -> when; kept below done for a while
     std::map<uint64_t, Event> handled[8];  // per plane
     uint64_t last_done = 0, acks = 0, reasons = 0, placed_total = 0, reads = 0;
+    uint64_t owed = kNever;  // since when there is one acknowledgement too many
     uint64_t ce_total = 0, ce_told = 0;
     unsigned ce_mask = 0, came_by = 0;
     uint8_t nak_syndrome = 0;
@@ -404,8 +411,8 @@ class Monitor {
     ++s.next;
     need(p.message - s.window[s.una - s.base].message < kNicMaxOutstanding, c, d.src_qpn,
          "too many messages outstanding", d.psn);
-    s.since_ack_req = d.ack_req ? 0 : s.since_ack_req + 1;
     if (!read) {
+      s.since_ack_req = d.ack_req ? 0 : s.since_ack_req + 1;
       need(s.since_ack_req < kNicAckEvery, c, d.src_qpn, "AckReq of every 16th packet missing",
            d.psn);
       need(d.ack_req || s.next < s.una + q.ctx.window || now - s.una_moved < lag, c, d.src_qpn,
@@ -464,8 +471,14 @@ class Monitor {
     r.last_done = done - kHalf;
     if (ack) {
       ++r.acks;
-      need(r.acks <= r.placed_total / kNicAckEvery + r.reasons, c, d.src_qpn,
+      // One goes out before a NAK.
+      const uint64_t allowed = r.placed_total / kNicAckEvery + r.reasons;
+      need(r.acks <= allowed + 1 && (r.owed == kNever || now - r.owed <= lag), c, d.src_qpn,
            "acknowledgement without a reason", d.psn);
+      if (r.acks <= allowed) r.owed = kNever;
+      if (r.acks > allowed && r.owed == kNever) r.owed = now;
+    } else {
+      ++r.reasons;
     }
     const Sack k(d.sack);
     need(k.ce_count() <= r.ce_total - r.ce_told, c, d.src_qpn, "CE that did not come");

@@ -74,6 +74,11 @@ class TransactionModel {
 
   // A receive entry, posted at the peer of the flow.
   void receive(ModelFlow& f, const Wqe& r) {
+    if (f.receiver_failed) {
+      f.recvs.push_back(flushed(f, r.wr_id));
+      undefined_.push_back({1 - f.card, r.laddr, r.length});
+      return;
+    }
     f.receives.push_back(r);
     run(f);
   }
@@ -105,7 +110,10 @@ class TransactionModel {
   // What is left when the receiver's QP is (or was) moved to error: receives are flushed.
   void flush_receives(ModelFlow& f) {
     f.receiver_failed = true;
-    for (auto& r : f.receives) f.recvs.push_back(flushed(f, r.wr_id));
+    for (auto& r : f.receives) {
+      f.recvs.push_back(flushed(f, r.wr_id));
+      undefined_.push_back({1 - f.card, r.laddr, r.length});
+    }
     f.receives.clear();
   }
   // Bytes nobody can foresee: targets of requests that were not executed for certain.
