@@ -55,6 +55,7 @@ class Rank {
   static comm::CommConfig config(Ranks& ranks, bool all_peers) {
     comm::CommConfig c;
     c.stripes = ranks.session.platform().num_planes();
+    c.planes = static_cast<uint8_t>((1u << c.stripes) - 1);
     c.all_peers = all_peers;
     c.algorithm = ranks.algorithm;
     return c;

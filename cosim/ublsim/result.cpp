@@ -51,10 +51,10 @@ json to_json(const Options& o, Session& s, const Result& r) {
     }
   }
   double good = 0;
-  uint64_t reads = 0, writes = 0, busy_ps = 0;
+  uint64_t reads = s.mmio_reads(), writes = 0, busy_ps = 0;
   for (unsigned c = 0; c < p.num_cards(); ++c) {
     good = std::max(good, goodput(p.card(c), p.num_planes()));
-    reads = std::max(reads, p.card(c).pcie().mmio_reads);
+    if (s.mmio_reads() == 0) reads = std::max(reads, p.card(c).pcie().mmio_reads);
     writes = std::max(writes, p.card(c).pcie().mmio_writes);
     busy_ps = std::max(busy_ps, s.transport(c).busy_ps());
   }
@@ -91,6 +91,13 @@ json to_json(const Options& o, Session& s, const Result& r) {
     for (const auto& e : p.fabric_switch(l).errors())
       ++switch_errors[to_string(static_cast<spec::SwitchErr>(e.code))];
   }
+  const NicCounts& nic = s.nic();
+  j["retransmits"] = nic.retransmits;
+  j["drops"] = nic.bad_frames;
+  j["nic"] = {{"timeouts", nic.timeouts},       {"duplicates", nic.duplicates},
+              {"deferred", nic.deferred},       {"rnr_sent", nic.rnr_sent},
+              {"rnr_received", nic.rnr_received}, {"lost", nic.lost}};
+  j["events"] = s.events();
   j["ecn_marks"] = marks;
   j["switch_errors"] = switch_errors;
   j["host"] = {{"mmio_reads", reads},

@@ -137,15 +137,36 @@ std::vector<const Fault*> Session::take_flips(unsigned card, uint64_t bytes) {
   return mine;
 }
 
-// What the cards noticed and nobody has asked for: a damaged acknowledgement whose place the next
-// one took has hurt nobody, but it happened.
+// What the cards noticed and nobody has asked for.
 void Session::collect_errors() {
   for (unsigned r = 0; r < ranks(); ++r) {
     std::string text;
-    while (const auto e = driver::pop_error(*transports_[r]))
-      text += (text.empty() ? "" : "; ") + e->describe();
+    while (const auto e = driver::pop_error(*transports_[r])) {
+      if (e->recovers())
+        events_.push_back(fmt::format("card {}: {}", r, e->describe()));
+      else
+        text += (text.empty() ? "" : "; ") + e->describe();
+    }
     if (!text.empty())
       failures_.push_back({r, kExitDeviceError, fmt::format("card {}: {}", r, text)});
+  }
+}
+
+void Session::collect_counters() {
+  for (unsigned r = 0; r < ranks(); ++r)
+    mmio_reads_ = std::max(mmio_reads_, platform_.card(r).pcie().mmio_reads);
+  for (unsigned r = 0; r < ranks(); ++r) {
+    const auto add = [&](uint64_t& to, uint64_t reg) { to += transports_[r]->read32(0, reg); };
+    add(nic_.retransmits, spec::reg::kNicCntRetransmits);
+    add(nic_.timeouts, spec::reg::kNicCntTimeouts);
+    add(nic_.duplicates, spec::reg::kNicCntDuplicates);
+    add(nic_.deferred, spec::reg::kNicCntDeferred);
+    add(nic_.rnr_sent, spec::reg::kNicCntRnrSent);
+    add(nic_.rnr_received, spec::reg::kNicCntRnrReceived);
+    for (unsigned p = 0; p < platform_.num_planes(); ++p) {
+      add(nic_.bad_frames, spec::reg::kNicCntRxBad + p * spec::reg::kNicCntRxBadStride);
+      add(nic_.lost[p], spec::reg::kNicCntLost + p * spec::reg::kNicCntLostStride);
+    }
   }
 }
 
@@ -186,6 +207,7 @@ void Session::run(const std::function<void(unsigned)>& program) {
               end_cycle_ = now();
               sc_core::wait(sc_core::sc_time(static_cast<double>(kDrainCycles * systemc::kClockPs),
                                              sc_core::SC_PS));
+              collect_counters();
               collect_errors();
               platform_.engine().stop();
               sc_core::sc_stop();

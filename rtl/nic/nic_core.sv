@@ -403,7 +403,7 @@ module nic_core #(
   logic cons_valid, cons_ready, wake_valid, wake_ready;
   logic [QpW-1:0] cons_qpn, wake_qpn;
   logic [MaxMsg-1:0] slot_gen;
-  logic [4*MaxMsg-1:0] slot_cls;
+  logic [nic_core_pkg::ClassBits*MaxMsg-1:0] slot_cls;
   logic slot_more;
   logic [MsgW-1:0] wqe_slot;
   nic_core_pkg::went_t wqe;
@@ -415,7 +415,7 @@ module nic_core #(
   logic rq_cons_valid, rq_cons_ready, rq_wake_valid, rq_wake_ready, rq_more, failed_v;
   logic [QpW-1:0] rq_cons_qpn, rq_wake_qpn, failed_q;
   logic [MaxMsg-1:0] rq_gen;
-  logic [4*MaxMsg-1:0] unused_rq_cls;
+  logic [nic_core_pkg::ClassBits*MaxMsg-1:0] unused_rq_cls;
   logic [MsgW-1:0] rqe_slot;
   nic_core_pkg::went_t rqe;
   logic rq_rd_valid, rq_rd_ready, rq_err_v;

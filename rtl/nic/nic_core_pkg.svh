@@ -21,12 +21,18 @@ package nic_core_pkg;
   localparam logic [1:0] ClsReq = 2'd1;   // a descriptor slot of VC req
   localparam logic [1:0] ClsBulk = 2'd2;  // a descriptor slot of VC bulk
   localparam logic [1:0] ClsFree = 2'd3;  // none: completes without a packet
+  // With it a slot's class has a bit for a fence and a kind: packets of two kinds are never
+  // outstanding together.
+  localparam int unsigned ClassBits = 5;
+  localparam logic [1:0] KindPlain = 2'd0;
+  localparam logic [1:0] KindRead = 2'd1;
+  localparam logic [1:0] KindOrdered = 2'd2;
 
   // Widths of the records below, in bits (yosys cannot ask for the size of a package's type).
   localparam int unsigned QcfgBits = 245;
   localparam int unsigned MrBits = 150;
   localparam int unsigned CqcfgBits = 86;
-  localparam int unsigned WentBits = 342;
+  localparam int unsigned WentBits = 343;
   localparam int unsigned CplBits = 225;
   localparam int unsigned LogBits = 56;
   localparam int unsigned ErrevBits = 32;
@@ -82,6 +88,7 @@ package nic_core_pkg;
     logic [7:0] opcode;
     logic signalled;
     logic fence;
+    logic ordered;
     logic [1:0] vc;
     logic [3:0] red_op;
     logic [3:0] red_dtype;

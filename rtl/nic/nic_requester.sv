@@ -24,7 +24,7 @@ module nic_requester #(
   parameter int unsigned NumQp = 1024,
   /// Memory regions, a power of two.
   parameter int unsigned NumMr = 256,
-  /// Packets after which an acknowledgement is requested.
+  /// Packets after which the peer acknowledges unasked.
   parameter int unsigned AckEvery = 16,
   /// Descriptors a nic_port buffers per VC.
   parameter int unsigned TxdDepth = 16,
@@ -81,8 +81,8 @@ module nic_requester #(
   input  nic_core_pkg::mr_t   mr_i,
   /// Generation bits of the prefetch slots of QP cfg_idx_o.
   input  logic [MaxMsg-1:0]   slot_gen_i,
-  /// Classes of the prefetch slots of QP cfg_idx_o: {fence, READ, nic_core_pkg::Cls*}.
-  input  logic [4*MaxMsg-1:0] slot_cls_i,
+  /// Classes of the prefetch slots of QP cfg_idx_o: {fence, Kind*, Cls*} of nic_core_pkg.
+  input  logic [nic_core_pkg::ClassBits*MaxMsg-1:0] slot_cls_i,
   /// QP cfg_idx_o has posted entries not yet requested.
   input  logic                slot_more_i,
   /// Prefetch slot wanted.
@@ -247,6 +247,7 @@ module nic_requester #(
   localparam int unsigned PlW = (Planes > 1) ? $clog2(Planes) : 1;
   localparam int unsigned Window = ubl_pkg::NicMaxWindow;
   localparam int unsigned WinW = $clog2(Window);
+  localparam int unsigned ClassBits = nic_core_pkg::ClassBits;
   localparam int unsigned MaxReads = ubl_pkg::NicMaxReads;
   localparam int unsigned ReadW = $clog2(MaxReads);
   localparam int unsigned ReadBits = 77;
@@ -266,10 +267,9 @@ module nic_requester #(
     logic [23:0]       next;     // next PSN
     logic [23:0]       una;      // oldest unacknowledged PSN
     logic [1:0]        vc;       // VC of the packets outstanding
-    logic              rd;       // they are READs
+    logic [1:0]        kind;     // their kind
     logic [ReadW:0]    rd_infl;  // responses on their way to memory; survives write_qp
     logic              rd_stale; // they belong to an earlier life
-    logic [7:0]        pktc;     // packets since the last acknowledge request
     logic              lost_v;   // there may be lost packets ...
     logic [23:0]       rtx;      // ... from this PSN on
     logic [15:0]       rmsg;     // ring entry where the message of a lost packet is looked for
@@ -307,7 +307,7 @@ module nic_requester #(
   } word_t;
 
   localparam int unsigned MsgBits = 80;
-  localparam int unsigned CtxBits = 252 + MsgW + ReadW + RunW + NumRun;
+  localparam int unsigned CtxBits = 245 + MsgW + ReadW + RunW + NumRun;
   localparam int unsigned WordBits = 192;
   localparam int unsigned PktBits = 3 + MarkW;
 
@@ -547,7 +547,9 @@ module nic_requester #(
   logic [3:0] mtu_sh;
   logic [23:0] tx_psn, tx_rcvs;
   logic [12:0] pkt_len;
-  logic [3:0] n_cls, f_cls;
+  logic [ClassBits-1:0] n_cls, f_cls;
+  logic [1:0] wqe_kind;
+  logic w_read;
   logic tx_valid, cqe_valid, log_valid, cons_valid, cnt_ack, tmo_read;
   logic cnt_timeout, cnt_dup, cnt_rnr, sk_next, sk_end;
   logic [7:0] cqe_status, nak_status;
@@ -583,6 +585,9 @@ module nic_requester #(
   assign has_imm = (wqe_i.opcode == ubl_pkg::WqeOpWriteImm) |
                    (wqe_i.opcode == ubl_pkg::WqeOpReduceImm);
   assign is_read = wqe_i.opcode == ubl_pkg::WqeOpRead;
+  assign wqe_kind = is_read ? nic_core_pkg::KindRead
+                            : (wqe_i.ordered ? nic_core_pkg::KindOrdered : nic_core_pkg::KindPlain);
+  assign w_read   = w.kind == nic_core_pkg::KindRead;
   assign lkey_ok = mr_i.valid & (is_read ? mr_i.local_write : mr_i.local_read) & (mr_i.key == wqe_i.lkey[7:0]) &
                    (mr_i.pd == cfg_i.pd) & ((wqe_i.lkey >> (8 + MrW)) == 32'd0) &
                    (wqe_i.laddr >= mr_i.base) & (l_end <= mr_end);
@@ -619,6 +624,8 @@ module nic_requester #(
         cand[p] = mask_up[p] & cred_i[3*p + (run_sel[0] ? 32'(ubl_pkg::VcBulk) : 32'(ubl_pkg::VcReq))] &
                   ~(rtx_valid_i & rtx_plane_i == 3'(p));
       end
+      if (wqe_i.ordered) mask_up = first_plane(mask_up);
+      cand     = cand & mask_up;
       tx_plane = best_plane(cand);
       for (int unsigned p = Planes; p > 0; p--) begin
         if (mask_up[p-1]) wait_plane = 3'(p - 1);
@@ -626,6 +633,17 @@ module nic_requester #(
     end
   end
   assign cand_any = |cand;
+
+  // Ordered packets of a QP take one plane, which spreads QPs over the planes.
+  function automatic logic [Planes-1:0] first_plane(logic [Planes-1:0] from);
+    first_plane = '0;
+    for (int unsigned i = Planes; i > 0; i--) begin
+      if (from[PlW'((32'(q) + i - 1) % Planes)]) begin
+        first_plane = '0;
+        first_plane[PlW'((32'(q) + i - 1) % Planes)] = 1'b1;
+      end
+    end
+  endfunction
 
   function automatic logic [2:0] best_plane(logic [Planes-1:0] from);
     logic [CredW-1:0] most, have;
@@ -694,8 +712,8 @@ module nic_requester #(
   logic [15:0] f_emit;
   assign f_emit    = w.emit + 16'd1;
   assign f_arrived = slot_gen_i[f_emit[MsgW-1:0]] == ~f_emit[MsgW];
-  assign f_cls     = slot_cls_i[{f_emit[MsgW-1:0], 2'd0} +: 4];
-  assign follows   = f_arrived & ~f_cls[3] & (f_cls[2] == is_read) & (w.nmsg < (MsgW+1)'(MaxMsg - 1)) &
+  assign f_cls     = slot_cls_i[32'(f_emit[MsgW-1:0])*ClassBits +: ClassBits];
+  assign follows   = f_arrived & ~f_cls[4] & (f_cls[3:2] == wqe_kind) & (w.nmsg < (MsgW+1)'(MaxMsg - 1)) &
                      (f_cls[1:0] == ((wqe_i.vc == ubl_pkg::VcBulk) ? nic_core_pkg::ClsBulk
                                                                    : nic_core_pkg::ClsReq));
 
@@ -878,9 +896,9 @@ module nic_requester #(
           log_d.cause = ubl_pkg::ErrCauseBadQp;
           log_d.qpn   = ack.dst_qpn[15:0];
         end else if (is_rsp) begin
-          rsp_take = w.rd & ~w.rd_stale & in_range & ~bit_taken & ~bit_acked & (ack.len == rd_len);
+          rsp_take = w_read & ~w.rd_stale & in_range & ~bit_taken & ~bit_acked & (ack.len == rd_len);
           // Nobody asked for what is ahead, or for another length.
-          log_valid   = ~rsp_take & (in_range ? (~w.rd | (ack.len != rd_len)) : ~nak_k[23]);
+          log_valid   = ~rsp_take & (in_range ? (~w_read | (ack.len != rd_len)) : ~nak_k[23]);
           cnt_dup     = ~rsp_take & ~log_valid;
           log_d.cause = ubl_pkg::ErrCauseSequence;
           if (rsp_take) begin
@@ -898,7 +916,7 @@ module nic_requester #(
           end
         end else if (ack.syndrome[7:5] == 3'b000) begin
           // READs are acknowledged by their data.
-          if (!w.rd && ack_k <= out_pkts) begin
+          if (!w_read && ack_k <= out_pkts) begin
             n.una    = ack.psn + 24'd1;
             progress = ack_k != 24'd0;
           end else if (ack_k > out_pkts && !ack_k[23]) begin
@@ -908,7 +926,7 @@ module nic_requester #(
         end else if (ack.syndrome[7:5] == 3'b001) begin
           if (nak_k < out_pkts) begin
             cnt_rnr = 1'b1;
-            if (!w.rd) begin
+            if (!w_read) begin
               n.una    = ack.psn;
               progress = nak_k != 24'd0;
             end
@@ -933,7 +951,7 @@ module nic_requester #(
             log_valid   = 1'b1;
             log_d.cause = ubl_pkg::ErrCauseSequence;
           end
-        end else if (nak_k < out_pkts && w.rd) begin
+        end else if (nak_k < out_pkts && w_read) begin
           // Data of earlier READs may still be on its way.
           fail_at     = 1'b1;
           fail_psn    = ack.psn;
@@ -1003,7 +1021,7 @@ module nic_requester #(
       EvCpl: begin
         n.in_cpl = 1'b0;
         // READs: over all whose data are placed.
-        if (w.state == StReady && w.rd && out_pkts != 24'd0 && bit_acked) begin
+        if (w.state == StReady && w_read && out_pkts != 24'd0 && bit_acked) begin
           for (int unsigned i = 0; i < 64; i++) begin
             if (6'(i) >= w.una[5:0] && run_len == 7'(i) - {1'b0, w.una[5:0]} && b.acked[i] &&
                 24'(run_len) < out_pkts) begin
@@ -1103,16 +1121,16 @@ module nic_requester #(
             log_valid      = n.stop & ~wqe_i.err;
             log_d.cause    = ubl_pkg::ErrCauseLocal;
             log_d.psn      = w.next;
-          end else if (!wnd_open || ((w.vc != wqe_i.vc || w.rd != is_read) && w.una != w.next)) begin
+          end else if (!wnd_open || ((w.vc != wqe_i.vc || w.kind != wqe_kind) && w.una != w.next)) begin
             // Another VC may overtake: the packets of the old one must have arrived. What follows a
-            // READ may overwrite what it reads.
+            // READ may overwrite what it reads; what is ordered comes behind all others.
             no_run = 1'b1;
           end else if (vc_ok && !cand_any) begin
             to_wait = 1'b1;
           end else if (vc_ok) begin
             tx_valid = 1'b1;
             n.vc     = wqe_i.vc;
-            n.rd     = is_read;
+            n.kind   = wqe_kind;
             b_we     = 1'b1;
             nb.acked[word_psn[5:0]] = 1'b0;
             nb.lost[word_psn[5:0]]  = 1'b0;
@@ -1141,7 +1159,8 @@ module nic_requester #(
       tx_d.rkey    = wqe_i.rkey;
       tx_d.psn     = tx_psn;
       tx_d.ack_req = again | (last_pkt & (wqe_i.signalled | ~follows)) |
-                     (w.pktc + 8'd1 == 8'(AckEvery)) | (out_pkts + 24'd1 >= 24'(cfg_i.window));
+                     // In a larger one the receiver's own count is enough.
+                     (cfg_i.window < 10'(AckEvery) & (out_pkts + 24'd1 >= 24'(cfg_i.window)));
       if (is_read) begin
         tx_d.opcode  = ubl_pkg::PktOpReadRequest;
         tx_d.ack_req = 1'b0;
@@ -1149,6 +1168,7 @@ module nic_requester #(
         tx_d.opcode    = ubl_pkg::PktOpReduce;
         tx_d.red_op    = wqe_i.red_op;
         tx_d.red_dtype = wqe_i.red_dtype;
+        tx_d.red_ordered = wqe_i.ordered;
         if (last_pkt && has_imm) begin
           tx_d.opcode = ubl_pkg::PktOpReduceImm;
           tx_d.imm    = wqe_i.imm;
@@ -1171,7 +1191,6 @@ module nic_requester #(
           tx_d.rnum   = tx_rcvs[6:0];
         end
       end
-      n.pktc = (tx_d.ack_req | is_read) ? 8'd0 : w.pktc + 8'd1;
       if (!again) begin
         if (!w.mid) begin
           msg_push      = 1'b1;
@@ -1232,7 +1251,7 @@ module nic_requester #(
 
     // ... and one rule plans its next visit.
     n_arrived   = slot_gen_i[n.emit[MsgW-1:0]] == ~n.emit[MsgW];
-    n_cls       = slot_cls_i[{n.emit[MsgW-1:0], 2'd0} +: 4];
+    n_cls       = slot_cls_i[32'(n.emit[MsgW-1:0])*ClassBits +: ClassBits];
     can_run     = ((n.state == StReady) & ~n.rnr_wait & (n.lost_v | (~n.stop & (n.mid | n_arrived)))) |
                   ((n.state == StError) & (n.mid | n_arrived));
     run_push    = 1'b0;
@@ -1350,7 +1369,7 @@ module nic_requester #(
     end
   end
   // Reports of long ago, or of what was never sent, are of no use.
-  assign sk_load = (ev == EvAck) & ~log_valid & ~is_rsp & ~w.rd & ~go_error & (seen_v != 8'd0) &
+  assign sk_load = (ev == EvAck) & ~log_valid & ~is_rsp & ~w_read & ~go_error & (seen_v != 8'd0) &
                    n.outst & (ack_done - (w.una - 24'(Window)) <= 24'(2 * Window)) &
                    (seen_max - w.una <= 24'(Window));
 
@@ -1548,7 +1567,7 @@ module nic_requester #(
   `UBL_ASSERT(cqe_room, !cqe_valid || cqe_ready_i)
   `UBL_ASSERT(cons_room, !cons_valid || cons_ready_i)
   `UBL_ASSERT(rxd_expected, ev != EvRxd || w.rd_infl != '0)
-  `UBL_COVER(read_after_other, ev == EvRun && w.rd != is_read && w.una != w.next && arrived)
+  `UBL_COVER(read_after_other, ev == EvRun && w.kind != wqe_kind && w.una != w.next && arrived)
   `UBL_COVER(stale_visit, ev == EvRun && !(w.want_v && w.want == run_sel))
   `UBL_COVER(fence_wait, ev == EvRun && w.state == StReady && arrived && wqe_i.fence && w.nmsg != '0)
   `UBL_COVER(window_wait, ev == EvRun && w.mid && !wnd_open)

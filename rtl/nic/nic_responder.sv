@@ -217,6 +217,8 @@ module nic_responder #(
     logic [23:0]       used;      // receives consumed
     logic [47:0]       ccnt;      // receive completions produced
     logic [7:0]        unack;     // placed packets since the last acknowledgement
+    logic              areq_v;    // an acknowledgement is due when done has passed areq_psn
+    logic [23:0]       areq_psn;
     logic              fail_v;    // memory refused packet fail_psn
     logic [23:0]       fail_psn;
     logic              nak_v;     // a NAK is due
@@ -266,7 +268,7 @@ module nic_responder #(
   localparam int unsigned WordBits = 192;
   localparam int unsigned CinfoBits = 72;
   localparam int unsigned SeenBits = 8 * 24;
-  localparam int unsigned CtxBits = 220 + WinW + FlyW + MaxReads + 2 * Planes;
+  localparam int unsigned CtxBits = 245 + WinW + FlyW + MaxReads + 2 * Planes;
 
   // Memories are plain vectors: yosys drops the dimension of an array of a local struct type.
   logic [CtxBits-1:0] ctx_mem [NumQp];
@@ -729,6 +731,11 @@ module nic_responder #(
               n.ack_p = 1'b1;
               n.unack = 8'd0;
             end
+            // What is asked for now reports what is missing; the rest is reported when it is here.
+            if (e.ack_req && (!w.areq_v || ((e.psn - w.areq_psn) & 24'h800000) == '0)) begin
+              n.areq_v   = 1'b1;
+              n.areq_psn = e.psn;
+            end
             adv = e.psn == w.done;
           end
         end
@@ -795,6 +802,8 @@ module nic_responder #(
           unfit       = 1'b1;
           log_d.cause = req_bad ? ubl_pkg::ErrCauseMalformed : ubl_pkg::ErrCauseAccess;
           fail_with   = req_bad ? ubl_pkg::SyndromeNakInvalid : ubl_pkg::SyndromeNakAccess;
+        end else if (h.red_ordered && dpsn != 24'd0 && dpsn != 24'(w.ahead)) begin
+          unfit = 1'b1;  // something before it is missing
         end else if (no_recv) begin
           unfit = 1'b1;
           rnr   = 1'b1;
@@ -967,6 +976,10 @@ module nic_responder #(
           n.used    = w.used + 24'd1;
         end
       end
+    end
+    if (n.areq_v && adv && ((n.areq_psn - n.done) & 24'h800000) != '0) begin
+      n.areq_v = 1'b0;
+      n.ack_p  = 1'b1;
     end
     // Memory has refused the packet whose turn it is.
     if (n.fail_v && n.done == n.fail_psn && !w.err && adv) begin

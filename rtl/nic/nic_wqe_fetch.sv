@@ -25,7 +25,9 @@ module nic_wqe_fetch #(
   /// Entries stored per QP, do not overwrite.
   localparam int unsigned Depth = ubl_pkg::NicMaxOutstanding,
   /// Slot index width, do not overwrite.
-  localparam int unsigned DepthW = $clog2(Depth)
+  localparam int unsigned DepthW = $clog2(Depth),
+  /// Width of a slot's class, do not overwrite.
+  localparam int unsigned ClassBits = nic_core_pkg::ClassBits
 ) (
   /// Clock.
   input  logic clk_i,
@@ -94,8 +96,8 @@ module nic_wqe_fetch #(
   input  logic [QpW-1:0]      slot_idx_i,
   /// Generation bit of each of its store slots.
   output logic [Depth-1:0]    slot_gen_o,
-  /// Class of each of its store slots: {fence, READ, nic_core_pkg::Cls*}.
-  output logic [4*Depth-1:0]  slot_cls_o,
+  /// Class of each of its store slots: {fence, nic_core_pkg::Kind*, nic_core_pkg::Cls*}.
+  output logic [ClassBits*Depth-1:0] slot_cls_o,
   /// There are posted entries not yet requested.
   output logic                slot_more_o,
   /// Store slot the consumer reads.
@@ -153,7 +155,7 @@ module nic_wqe_fetch #(
   } ctl_t;
 
   typedef struct packed {
-    logic [4*Depth-1:0] cls;
+    logic [ClassBits*Depth-1:0] cls;
     logic [Depth-1:0]   gen;
   } slot_t;
 
@@ -166,7 +168,7 @@ module nic_wqe_fetch #(
   localparam int unsigned WentBits = nic_core_pkg::WentBits;
 
   localparam int unsigned CtlBits = 33;
-  localparam int unsigned SlotBits = 5 * Depth;
+  localparam int unsigned SlotBits = (ClassBits + 1) * Depth;
   localparam int unsigned TagBits = QpW + 32;
 
   // Memories are plain vectors: yosys drops the dimension of an array of a local struct type.
@@ -356,7 +358,7 @@ module nic_wqe_fetch #(
   ubl_pkg::wqe_t raw;
   nic_core_pkg::went_t went;
   logic fresh, is_red, bad, foreign;
-  logic [3:0] cls;
+  logic [ClassBits-1:0] cls;
   slot_t sw, sn;
 
   // Room for the check in flight and for the one that may follow.
@@ -367,7 +369,7 @@ module nic_wqe_fetch #(
   assign raw       = ubl_pkg::wqe_t'(rb_data);
   assign is_red    = (raw.opcode == ubl_pkg::WqeOpReduce) | (raw.opcode == ubl_pkg::WqeOpReduceImm);
   // What only one kind of ring may hold.
-  assign foreign = Recv ? ((raw.opcode != ubl_pkg::WqeOpRecv) | raw.signalled | raw.fence |
+  assign foreign = Recv ? ((raw.opcode != ubl_pkg::WqeOpRecv) | raw.signalled | raw.fence | raw.ordered |
                            (|raw.vc) | (|raw.red_op) | (|raw.red_dtype) | (|raw.raddr) |
                            (|raw.rkey) | (|raw.imm))
                         : ((raw.opcode > ubl_pkg::WqeOpSendImm) |
@@ -375,6 +377,7 @@ module nic_wqe_fetch #(
                             ((raw.vc != ubl_pkg::VcBulk) | (raw.opcode == ubl_pkg::WqeOpRead))));
   assign bad = foreign | (|raw.rsvd_0) | (|raw.rsvd_1) |
                (|raw.rsvd_2) | (|raw.rsvd_3) |
+               (raw.ordered & ~is_red) |
                (is_red & ((raw.red_op != ubl_pkg::RedOpAdd) |
                           (raw.red_dtype != ubl_pkg::RedTypeF32)));
 
@@ -386,6 +389,7 @@ module nic_wqe_fetch #(
       went.opcode    = raw.opcode;
       went.signalled = raw.signalled;
       went.fence     = raw.fence;
+      went.ordered   = raw.ordered;
       went.vc        = raw.vc;
       went.red_op    = raw.red_op;
       went.red_dtype = raw.red_dtype;
@@ -397,13 +401,14 @@ module nic_wqe_fetch #(
       went.imm       = raw.imm;
       went.wr_id     = raw.wr_id;
     end
-    cls = {raw.fence, raw.opcode == ubl_pkg::WqeOpRead,
+    cls = {raw.fence, (raw.opcode == ubl_pkg::WqeOpRead) ? nic_core_pkg::KindRead
+                      : (raw.ordered ? nic_core_pkg::KindOrdered : nic_core_pkg::KindPlain),
            (raw.vc == ubl_pkg::VcBulk) ? nic_core_pkg::ClsBulk : nic_core_pkg::ClsReq};
-    if (rb_err || bad || raw.opcode == ubl_pkg::WqeOpNop) cls = {2'd0, nic_core_pkg::ClsFree};
+    if (rb_err || bad || raw.opcode == ubl_pkg::WqeOpNop) cls = {3'd0, nic_core_pkg::ClsFree};
     sw = slot_t'(slot_mem[tg.q]);
     sn = sw;
     sn.gen[tg.idx[DepthW-1:0]]              = ~tg.idx[DepthW];
-    sn.cls[{tg.idx[DepthW-1:0], 2'd0} +: 4] = cls;
+    sn.cls[32'(tg.idx[DepthW-1:0])*ClassBits +: ClassBits] = cls;
   end
 
   always_ff @(posedge clk_i) begin

@@ -295,7 +295,7 @@ class SoftCard : public driver::Transport {
       else if (p == peer.qps_.end() || p->second.ctx.state != 1 ||
                p->second.ctx.remote_qpn != qpn || p->second.ctx.remote_node != node_ ||
                p->second.expected_psn != q.next_psn)
-        status = spec::CqeStatus::kSequence;
+        status = spec::CqeStatus::kRemoteInvalid;
       else if (!peer.allowed(w.rkey, w.raddr, w.length, false, reduce))
         status = spec::CqeStatus::kRemoteAccess;
       else if (imm && p->second.receives == p->second.received)
@@ -303,8 +303,8 @@ class SoftCard : public driver::Transport {
     }
     if (status != spec::CqeStatus::kOk) {
       if (status == spec::CqeStatus::kRemoteAccess)
-        peer.log_error(spec::ErrCause::kAccess, q.ctx.plane, q.ctx.remote_qpn, q.next_psn);
-      log_error(spec::ErrCause::kNak, q.ctx.plane, qpn, q.next_psn);
+        peer.log_error(spec::ErrCause::kAccess, 0, q.ctx.remote_qpn, q.next_psn);
+      log_error(spec::ErrCause::kNak, 0, qpn, q.next_psn);
       q.ctx.state = 2;
       for (bool first = true; !q.fetched.empty(); first = false) {
         spec::Cqe c = send_cqe(qpn, q, q.fetched.front(), q.next_psn);
@@ -323,7 +323,7 @@ class SoftCard : public driver::Transport {
         numerics::accumulate_f32(to, from, w.length);
       else
         std::memmove(to, from, w.length);
-      bytes_by_plane[q.ctx.plane] += w.length;
+      bytes_by_plane[static_cast<unsigned>(__builtin_ctz(q.ctx.planes))] += w.length;
     }
     r.expected_psn = q.next_psn = (last_psn + 1) & 0xffffff;
     if (imm) {

@@ -285,6 +285,9 @@
 #define UBL_REDH_DTYPE_OFFSET 0u
 #define UBL_REDH_DTYPE_LSB 0u
 #define UBL_REDH_DTYPE_BITS 4u
+#define UBL_REDH_ORDERED_OFFSET 1u
+#define UBL_REDH_ORDERED_LSB 0u
+#define UBL_REDH_ORDERED_BITS 1u
 
 /* layout immdt, big endian */
 #define UBL_IMMDT_BYTES 4u
@@ -455,6 +458,9 @@
 #define UBL_WQE_FENCE_OFFSET 1u
 #define UBL_WQE_FENCE_LSB 1u
 #define UBL_WQE_FENCE_BITS 1u
+#define UBL_WQE_ORDERED_OFFSET 1u
+#define UBL_WQE_ORDERED_LSB 2u
+#define UBL_WQE_ORDERED_BITS 1u
 #define UBL_WQE_VC_OFFSET 2u
 #define UBL_WQE_VC_LSB 0u
 #define UBL_WQE_VC_BITS 2u

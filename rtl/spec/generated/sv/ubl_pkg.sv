@@ -414,7 +414,9 @@ package ubl_pkg;
   typedef struct packed {
     logic [3:0] op;  // operation
     logic [3:0] dtype;  // element type
-    logic [23:0] rsvd_0;  // reserved, zero
+    logic [6:0] rsvd_0;  // reserved, zero
+    logic ordered;  // to be applied behind all packets of the QP with lower PSN
+    logic [15:0] rsvd_1;  // reserved, zero
   } redh_t;
   localparam int unsigned RedhBytes = 4;
 
@@ -627,7 +629,10 @@ package ubl_pkg;
     logic [3:0] red_dtype;  // REDUCE element type
     logic [5:0] rsvd_1;  // reserved, zero
     logic [1:0] vc;  // virtual channel: req or bulk; READ: req (its responses use bulk)
-    logic [5:0] rsvd_0;  // reserved, zero
+    logic [4:0] rsvd_0;  // reserved, zero
+    // REDUCE: applied in the order of the ring, behind all earlier packets of the QP; it takes one
+    // plane
+    logic ordered;
     logic fence;  // start when all earlier requests of the QP are complete
     logic signalled;  // write a completion on success (errors always do)
     logic [7:0] opcode;  // operation
@@ -757,13 +762,14 @@ package ubl_pkg;
     logic [31:0] rkey;  // RETH key; SEND: SENDH length
     logic [3:0] red_op;  // REDH operation
     logic [3:0] red_dtype;  // REDH type
+    logic red_ordered;  // REDH: applied in PSN order
     logic [31:0] imm;  // immediate
     logic [7:0] syndrome;  // AETH syndrome
     logic [23:0] msn;  // AETH MSN
     logic [6:0] rnum;  // BTH receive number
     logic [415:0] sack;  // acknowledgement: SACKH, its byte 0 in bits 7:0
   } txd_t;
-  localparam int unsigned TxdBits = 760;
+  localparam int unsigned TxdBits = 761;
 
   // nic_port to nic_core, one per request and READ response descriptor (not per acknowledgement),
   // in order, when its last payload byte has been read
@@ -794,13 +800,14 @@ package ubl_pkg;
     logic [12:0] len;  // payload bytes (= RETH length); READ request: bytes wanted
     logic [3:0] red_op;  // REDH operation
     logic [3:0] red_dtype;  // REDH type
+    logic red_ordered;  // REDH: applied in PSN order
     logic [31:0] imm;  // immediate
     logic [7:0] syndrome;  // AETH syndrome
     logic [23:0] msn;  // AETH MSN
     logic [6:0] rnum;  // BTH receive number
     logic [415:0] sack;  // acknowledgement: SACKH, its byte 0 in bits 7:0
   } rxh_t;
-  localparam int unsigned RxhBits = 689;
+  localparam int unsigned RxhBits = 690;
 
   // verdict on a frame without err that may carry payload, nic_core to nic_port, in the order of
   // rxh (acknowledgements and READ requests get none)

@@ -103,7 +103,7 @@ PeerInfo Endpoint::prepare_peer(unsigned rank) {
   p.lanes.resize(stripes_);
   for (unsigned s = 0; s < stripes_; ++s) {
     driver::QpConfig qc;
-    qc.plane = s % device_.planes();
+    qc.planes = config_.planes;
     qc.sq_log2 = config_.sq_log2;
     qc.scq = cq_->cqn();
     qc.rcq = cq_->cqn();
@@ -165,7 +165,9 @@ Endpoint::Lane& Endpoint::lane(unsigned rank, unsigned stripe) {
 }
 
 std::string Endpoint::name(const Lane& l) const {
-  return fmt::format("QP {} on plane {}", l.qp->qpn(), l.qp->plane());
+  const unsigned planes = l.qp->planes();
+  if ((planes & (planes - 1)) != 0) return fmt::format("QP {}", l.qp->qpn());
+  return fmt::format("QP {} on plane {}", l.qp->qpn(), __builtin_ctz(planes));
 }
 
 std::string Endpoint::describe(unsigned rank, unsigned stripe) const {
@@ -209,6 +211,7 @@ void Endpoint::post_send(const SendRequest& r) {
     w.opcode = static_cast<uint8_t>(r.with_imm ? spec::WqeOp::kReduceImm : spec::WqeOp::kReduce);
     w.red_op = static_cast<uint8_t>(spec::RedOp::kAdd);
     w.red_dtype = static_cast<uint8_t>(spec::RedType::kF32);
+    w.ordered = r.ordered ? 1 : 0;
   } else {
     w.opcode = static_cast<uint8_t>(r.with_imm ? spec::WqeOp::kWriteImm : spec::WqeOp::kWrite);
   }
@@ -308,6 +311,7 @@ std::vector<std::string> Endpoint::take_errors() {
   while (out.size() < 64) {
     const std::optional<driver::ErrorEntry> e = device_.pop_error();
     if (!e) break;
+    if (e->recovers()) continue;  // a completion says so if it does not
     std::string text = fmt::format("card {}: {}", device_.node(), e->describe());
     if (e->qpn < by_qpn_.size() && by_qpn_[e->qpn] != nullptr)
       text += fmt::format(" (connection to rank {})", by_qpn_[e->qpn]->peer);

@@ -43,6 +43,7 @@ Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
   }
   hal::EndpointConfig ec;
   ec.stripes = config_.stripes;
+  ec.planes = config_.planes;
   ec.sq_log2 = config_.sq_log2;
   ec.cq_log2 = config_.cq_log2;
   ec.window = config_.window;

@@ -583,13 +583,14 @@ struct Sendh {
 struct Redh {
   uint8_t op = 0;  // 4 bits: red_op: operation
   uint8_t dtype = 0;  // 4 bits: red_type: element type
+  uint8_t ordered = 0;  // 1 bit: to be applied behind all packets of the QP with lower PSN
 
   static constexpr size_t kBytes = 4;
 
   // Writes kBytes bytes; reserved bits are written as zero.
   void pack(uint8_t* p) const {
     p[0] = static_cast<uint8_t>(((op & 0xfu) << 4) | (dtype & 0xfu));
-    p[1] = 0;
+    p[1] = static_cast<uint8_t>((ordered & 0x1u));
     p[2] = 0;
     p[3] = 0;
   }
@@ -598,12 +599,14 @@ struct Redh {
     Redh r;
     r.op = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 4) & 0xfu)));
     r.dtype = static_cast<uint8_t>(static_cast<uint32_t>((p[0] & 0xfu)));
+    r.ordered = static_cast<uint8_t>(static_cast<uint32_t>((p[1] & 0x1u)));
     return r;
   }
 
   bool operator==(const Redh& o) const {
     return op == o.op &&
-           dtype == o.dtype;
+           dtype == o.dtype &&
+           ordered == o.ordered;
   }
   bool operator!=(const Redh& o) const { return !(*this == o); }
 };

@@ -321,6 +321,9 @@ struct Wqe {
   uint8_t opcode = 0;  // wqe_op: operation
   uint8_t signalled = 0;  // 1 bit: write a completion on success (errors always do)
   uint8_t fence = 0;  // 1 bit: start when all earlier requests of the QP are complete
+  // 1 bit: REDUCE: applied in the order of the ring, behind all earlier packets of the QP; it takes
+  // one plane
+  uint8_t ordered = 0;
   uint8_t vc = 0;  // 2 bits: vc: virtual channel: req or bulk; READ: req (its responses use bulk)
   uint8_t red_op = 0;  // 4 bits: red_op: REDUCE operation
   uint8_t red_dtype = 0;  // 4 bits: red_type: REDUCE element type
@@ -337,7 +340,10 @@ struct Wqe {
   // Writes kBytes bytes; reserved bits are written as zero.
   void pack(uint8_t* p) const {
     p[0] = static_cast<uint8_t>(opcode);
-    p[1] = static_cast<uint8_t>((signalled & 0x1u) | ((fence & 0x1u) << 1));
+    p[1] = static_cast<uint8_t>(
+        (signalled & 0x1u) |
+        ((fence & 0x1u) << 1) |
+        ((ordered & 0x1u) << 2));
     p[2] = static_cast<uint8_t>((vc & 0x3u));
     p[3] = static_cast<uint8_t>(((red_op & 0xfu) << 4) | (red_dtype & 0xfu));
     p[4] = static_cast<uint8_t>(length);
@@ -407,6 +413,7 @@ struct Wqe {
     r.opcode = static_cast<uint8_t>(static_cast<uint32_t>(p[0]));
     r.signalled = static_cast<uint8_t>(static_cast<uint32_t>((p[1] & 0x1u)));
     r.fence = static_cast<uint8_t>(static_cast<uint32_t>(((p[1] >> 1) & 0x1u)));
+    r.ordered = static_cast<uint8_t>(static_cast<uint32_t>(((p[1] >> 2) & 0x1u)));
     r.vc = static_cast<uint8_t>(static_cast<uint32_t>((p[2] & 0x3u)));
     r.red_op = static_cast<uint8_t>(static_cast<uint32_t>(((p[3] >> 4) & 0xfu)));
     r.red_dtype = static_cast<uint8_t>(static_cast<uint32_t>((p[3] & 0xfu)));
@@ -464,6 +471,7 @@ struct Wqe {
     return opcode == o.opcode &&
            signalled == o.signalled &&
            fence == o.fence &&
+           ordered == o.ordered &&
            vc == o.vc &&
            red_op == o.red_op &&
            red_dtype == o.red_dtype &&
@@ -1171,42 +1179,45 @@ struct Txd {
   uint32_t rkey = 0;  // 32 bits: RETH key; SEND: SENDH length
   uint8_t red_op = 0;  // 4 bits: REDH operation
   uint8_t red_dtype = 0;  // 4 bits: REDH type
+  uint8_t red_ordered = 0;  // 1 bit: REDH: applied in PSN order
   uint32_t imm = 0;  // 32 bits: immediate
   uint8_t syndrome = 0;  // 8 bits: AETH syndrome
   uint32_t msn = 0;  // 24 bits: AETH MSN
   uint8_t rnum = 0;  // 7 bits: BTH receive number
   std::array<uint32_t, 13> sack{};  // 416 bits: acknowledgement: SACKH, its byte 0 in bits 7:0
 
-  static constexpr size_t kBits = 760;
+  static constexpr size_t kBits = 761;
   static constexpr size_t kWords = 24;
-  static constexpr size_t kOpcodeLsb = 752;
+  static constexpr size_t kOpcodeLsb = 753;
   static constexpr size_t kOpcodeBits = 8;
-  static constexpr size_t kVcLsb = 750;
+  static constexpr size_t kVcLsb = 751;
   static constexpr size_t kVcBits = 2;
-  static constexpr size_t kDstNodeLsb = 734;
+  static constexpr size_t kDstNodeLsb = 735;
   static constexpr size_t kDstNodeBits = 16;
-  static constexpr size_t kDstQpnLsb = 710;
+  static constexpr size_t kDstQpnLsb = 711;
   static constexpr size_t kDstQpnBits = 24;
-  static constexpr size_t kSrcQpnLsb = 694;
+  static constexpr size_t kSrcQpnLsb = 695;
   static constexpr size_t kSrcQpnBits = 16;
-  static constexpr size_t kPsnLsb = 670;
+  static constexpr size_t kPsnLsb = 671;
   static constexpr size_t kPsnBits = 24;
-  static constexpr size_t kAckReqLsb = 669;
+  static constexpr size_t kAckReqLsb = 670;
   static constexpr size_t kAckReqBits = 1;
-  static constexpr size_t kBecnLsb = 668;
+  static constexpr size_t kBecnLsb = 669;
   static constexpr size_t kBecnBits = 1;
-  static constexpr size_t kLaddrLsb = 604;
+  static constexpr size_t kLaddrLsb = 605;
   static constexpr size_t kLaddrBits = 64;
-  static constexpr size_t kLenLsb = 591;
+  static constexpr size_t kLenLsb = 592;
   static constexpr size_t kLenBits = 13;
-  static constexpr size_t kRaddrLsb = 527;
+  static constexpr size_t kRaddrLsb = 528;
   static constexpr size_t kRaddrBits = 64;
-  static constexpr size_t kRkeyLsb = 495;
+  static constexpr size_t kRkeyLsb = 496;
   static constexpr size_t kRkeyBits = 32;
-  static constexpr size_t kRedOpLsb = 491;
+  static constexpr size_t kRedOpLsb = 492;
   static constexpr size_t kRedOpBits = 4;
-  static constexpr size_t kRedDtypeLsb = 487;
+  static constexpr size_t kRedDtypeLsb = 488;
   static constexpr size_t kRedDtypeBits = 4;
+  static constexpr size_t kRedOrderedLsb = 487;
+  static constexpr size_t kRedOrderedBits = 1;
   static constexpr size_t kImmLsb = 455;
   static constexpr size_t kImmBits = 32;
   static constexpr size_t kSyndromeLsb = 447;
@@ -1241,65 +1252,67 @@ struct Txd {
         ((static_cast<uint32_t>(imm) & 0x1ffffffu) << 7) |
         ((static_cast<uint32_t>(syndrome) >> 1) & 0x7fu);
     w[15] =
-        ((static_cast<uint32_t>(rkey) & 0x1ffffu) << 15) |
-        ((static_cast<uint32_t>(red_op) & 0xfu) << 11) |
-        ((static_cast<uint32_t>(red_dtype) & 0xfu) << 7) |
+        ((static_cast<uint32_t>(rkey) & 0xffffu) << 16) |
+        ((static_cast<uint32_t>(red_op) & 0xfu) << 12) |
+        ((static_cast<uint32_t>(red_dtype) & 0xfu) << 8) |
+        ((static_cast<uint32_t>(red_ordered) & 0x1u) << 7) |
         ((static_cast<uint32_t>(imm) >> 25) & 0x7fu);
     w[16] =
-        ((static_cast<uint32_t>(raddr) & 0x1ffffu) << 15) |
-        ((static_cast<uint32_t>(rkey) >> 17) & 0x7fffu);
+        ((static_cast<uint32_t>(raddr) & 0xffffu) << 16) |
+        ((static_cast<uint32_t>(rkey) >> 16) & 0xffffu);
     w[17] =
-        ((static_cast<uint32_t>(raddr) >> 17) & 0x7fffu) |
-        ((static_cast<uint32_t>(raddr >> 32) & 0x1ffffu) << 15);
+        ((static_cast<uint32_t>(raddr) >> 16) & 0xffffu) |
+        ((static_cast<uint32_t>(raddr >> 32) & 0xffffu) << 16);
     w[18] =
-        ((static_cast<uint32_t>(laddr) & 0xfu) << 28) |
-        ((static_cast<uint32_t>(len) & 0x1fffu) << 15) |
-        ((static_cast<uint32_t>(raddr >> 32) >> 17) & 0x7fffu);
+        ((static_cast<uint32_t>(laddr) & 0x7u) << 29) |
+        ((static_cast<uint32_t>(len) & 0x1fffu) << 16) |
+        ((static_cast<uint32_t>(raddr >> 32) >> 16) & 0xffffu);
     w[19] =
-        ((static_cast<uint32_t>(laddr) >> 4) & 0xfffffffu) |
-        ((static_cast<uint32_t>(laddr >> 32) & 0xfu) << 28);
+        ((static_cast<uint32_t>(laddr) >> 3) & 0x1fffffffu) |
+        ((static_cast<uint32_t>(laddr >> 32) & 0x7u) << 29);
     w[20] =
-        ((static_cast<uint32_t>(psn) & 0x3u) << 30) |
-        ((static_cast<uint32_t>(ack_req) & 0x1u) << 29) |
-        ((static_cast<uint32_t>(becn) & 0x1u) << 28) |
-        ((static_cast<uint32_t>(laddr >> 32) >> 4) & 0xfffffffu);
+        ((static_cast<uint32_t>(psn) & 0x1u) << 31) |
+        ((static_cast<uint32_t>(ack_req) & 0x1u) << 30) |
+        ((static_cast<uint32_t>(becn) & 0x1u) << 29) |
+        ((static_cast<uint32_t>(laddr >> 32) >> 3) & 0x1fffffffu);
     w[21] =
-        ((static_cast<uint32_t>(src_qpn) & 0x3ffu) << 22) |
-        ((static_cast<uint32_t>(psn) >> 2) & 0x3fffffu);
+        ((static_cast<uint32_t>(src_qpn) & 0x1ffu) << 23) |
+        ((static_cast<uint32_t>(psn) >> 1) & 0x7fffffu);
     w[22] =
-        ((static_cast<uint32_t>(dst_node) & 0x3u) << 30) |
-        ((static_cast<uint32_t>(dst_qpn) & 0xffffffu) << 6) |
-        ((static_cast<uint32_t>(src_qpn) >> 10) & 0x3fu);
+        ((static_cast<uint32_t>(dst_node) & 0x1u) << 31) |
+        ((static_cast<uint32_t>(dst_qpn) & 0xffffffu) << 7) |
+        ((static_cast<uint32_t>(src_qpn) >> 9) & 0x7fu);
     w[23] =
-        ((static_cast<uint32_t>(opcode) & 0xffu) << 16) |
-        ((static_cast<uint32_t>(vc) & 0x3u) << 14) |
-        ((static_cast<uint32_t>(dst_node) >> 2) & 0x3fffu);
+        ((static_cast<uint32_t>(opcode) & 0xffu) << 17) |
+        ((static_cast<uint32_t>(vc) & 0x3u) << 15) |
+        ((static_cast<uint32_t>(dst_node) >> 1) & 0x7fffu);
   }
 
   static Txd from_words(const uint32_t* w) {
     Txd r;
-    r.opcode = static_cast<uint8_t>(((w[23] >> 16) & 0xffu));
-    r.vc = static_cast<uint8_t>(((w[23] >> 14) & 0x3u));
-    r.dst_node = static_cast<uint16_t>(((w[22] >> 30) & 0x3u) | ((w[23] & 0x3fffu) << 2));
-    r.dst_qpn = static_cast<uint32_t>(((w[22] >> 6) & 0xffffffu));
-    r.src_qpn = static_cast<uint16_t>(((w[21] >> 22) & 0x3ffu) | ((w[22] & 0x3fu) << 10));
-    r.psn = static_cast<uint32_t>(((w[20] >> 30) & 0x3u) | ((w[21] & 0x3fffffu) << 2));
-    r.ack_req = static_cast<uint8_t>(((w[20] >> 29) & 0x1u));
-    r.becn = static_cast<uint8_t>(((w[20] >> 28) & 0x1u));
+    r.opcode = static_cast<uint8_t>(((w[23] >> 17) & 0xffu));
+    r.vc = static_cast<uint8_t>(((w[23] >> 15) & 0x3u));
+    r.dst_node = static_cast<uint16_t>(((w[22] >> 31) & 0x1u) | ((w[23] & 0x7fffu) << 1));
+    r.dst_qpn = static_cast<uint32_t>(((w[22] >> 7) & 0xffffffu));
+    r.src_qpn = static_cast<uint16_t>(((w[21] >> 23) & 0x1ffu) | ((w[22] & 0x7fu) << 9));
+    r.psn = static_cast<uint32_t>(((w[20] >> 31) & 0x1u) | ((w[21] & 0x7fffffu) << 1));
+    r.ack_req = static_cast<uint8_t>(((w[20] >> 30) & 0x1u));
+    r.becn = static_cast<uint8_t>(((w[20] >> 29) & 0x1u));
     r.laddr = static_cast<uint64_t>(
-        static_cast<uint64_t>(((w[18] >> 28) & 0xfu)) |
-        (static_cast<uint64_t>((w[19] & 0xfffffffu)) << 4) |
-        (static_cast<uint64_t>(((w[19] >> 28) & 0xfu)) << 32) |
-        (static_cast<uint64_t>((w[20] & 0xfffffffu)) << 36));
-    r.len = static_cast<uint16_t>(((w[18] >> 15) & 0x1fffu));
+        static_cast<uint64_t>(((w[18] >> 29) & 0x7u)) |
+        (static_cast<uint64_t>((w[19] & 0x1fffffffu)) << 3) |
+        (static_cast<uint64_t>(((w[19] >> 29) & 0x7u)) << 32) |
+        (static_cast<uint64_t>((w[20] & 0x1fffffffu)) << 35));
+    r.len = static_cast<uint16_t>(((w[18] >> 16) & 0x1fffu));
     r.raddr = static_cast<uint64_t>(
-        static_cast<uint64_t>(((w[16] >> 15) & 0x1ffffu)) |
-        (static_cast<uint64_t>((w[17] & 0x7fffu)) << 17) |
-        (static_cast<uint64_t>(((w[17] >> 15) & 0x1ffffu)) << 32) |
-        (static_cast<uint64_t>((w[18] & 0x7fffu)) << 49));
-    r.rkey = static_cast<uint32_t>(((w[15] >> 15) & 0x1ffffu) | ((w[16] & 0x7fffu) << 17));
-    r.red_op = static_cast<uint8_t>(((w[15] >> 11) & 0xfu));
-    r.red_dtype = static_cast<uint8_t>(((w[15] >> 7) & 0xfu));
+        static_cast<uint64_t>(((w[16] >> 16) & 0xffffu)) |
+        (static_cast<uint64_t>((w[17] & 0xffffu)) << 16) |
+        (static_cast<uint64_t>(((w[17] >> 16) & 0xffffu)) << 32) |
+        (static_cast<uint64_t>((w[18] & 0xffffu)) << 48));
+    r.rkey = static_cast<uint32_t>(((w[15] >> 16) & 0xffffu) | ((w[16] & 0xffffu) << 16));
+    r.red_op = static_cast<uint8_t>(((w[15] >> 12) & 0xfu));
+    r.red_dtype = static_cast<uint8_t>(((w[15] >> 8) & 0xfu));
+    r.red_ordered = static_cast<uint8_t>(((w[15] >> 7) & 0x1u));
     r.imm = static_cast<uint32_t>(((w[14] >> 7) & 0x1ffffffu) | ((w[15] & 0x7fu) << 25));
     r.syndrome = static_cast<uint8_t>(((w[13] >> 31) & 0x1u) | ((w[14] & 0x7fu) << 1));
     r.msn = static_cast<uint32_t>(((w[13] >> 7) & 0xffffffu));
@@ -1335,6 +1348,7 @@ struct Txd {
            rkey == o.rkey &&
            red_op == o.red_op &&
            red_dtype == o.red_dtype &&
+           red_ordered == o.red_ordered &&
            imm == o.imm &&
            syndrome == o.syndrome &&
            msn == o.msn &&
@@ -1421,42 +1435,45 @@ struct Rxh {
   uint16_t len = 0;  // 13 bits: payload bytes (= RETH length); READ request: bytes wanted
   uint8_t red_op = 0;  // 4 bits: REDH operation
   uint8_t red_dtype = 0;  // 4 bits: REDH type
+  uint8_t red_ordered = 0;  // 1 bit: REDH: applied in PSN order
   uint32_t imm = 0;  // 32 bits: immediate
   uint8_t syndrome = 0;  // 8 bits: AETH syndrome
   uint32_t msn = 0;  // 24 bits: AETH MSN
   uint8_t rnum = 0;  // 7 bits: BTH receive number
   std::array<uint32_t, 13> sack{};  // 416 bits: acknowledgement: SACKH, its byte 0 in bits 7:0
 
-  static constexpr size_t kBits = 689;
+  static constexpr size_t kBits = 690;
   static constexpr size_t kWords = 22;
-  static constexpr size_t kErrLsb = 681;
+  static constexpr size_t kErrLsb = 682;
   static constexpr size_t kErrBits = 8;
-  static constexpr size_t kOpcodeLsb = 673;
+  static constexpr size_t kOpcodeLsb = 674;
   static constexpr size_t kOpcodeBits = 8;
-  static constexpr size_t kVcLsb = 671;
+  static constexpr size_t kVcLsb = 672;
   static constexpr size_t kVcBits = 2;
-  static constexpr size_t kSrcNodeLsb = 655;
+  static constexpr size_t kSrcNodeLsb = 656;
   static constexpr size_t kSrcNodeBits = 16;
-  static constexpr size_t kDstQpnLsb = 631;
+  static constexpr size_t kDstQpnLsb = 632;
   static constexpr size_t kDstQpnBits = 24;
-  static constexpr size_t kPsnLsb = 607;
+  static constexpr size_t kPsnLsb = 608;
   static constexpr size_t kPsnBits = 24;
-  static constexpr size_t kAckReqLsb = 606;
+  static constexpr size_t kAckReqLsb = 607;
   static constexpr size_t kAckReqBits = 1;
-  static constexpr size_t kBecnLsb = 605;
+  static constexpr size_t kBecnLsb = 606;
   static constexpr size_t kBecnBits = 1;
-  static constexpr size_t kCeLsb = 604;
+  static constexpr size_t kCeLsb = 605;
   static constexpr size_t kCeBits = 1;
-  static constexpr size_t kRaddrLsb = 540;
+  static constexpr size_t kRaddrLsb = 541;
   static constexpr size_t kRaddrBits = 64;
-  static constexpr size_t kRkeyLsb = 508;
+  static constexpr size_t kRkeyLsb = 509;
   static constexpr size_t kRkeyBits = 32;
-  static constexpr size_t kLenLsb = 495;
+  static constexpr size_t kLenLsb = 496;
   static constexpr size_t kLenBits = 13;
-  static constexpr size_t kRedOpLsb = 491;
+  static constexpr size_t kRedOpLsb = 492;
   static constexpr size_t kRedOpBits = 4;
-  static constexpr size_t kRedDtypeLsb = 487;
+  static constexpr size_t kRedDtypeLsb = 488;
   static constexpr size_t kRedDtypeBits = 4;
+  static constexpr size_t kRedOrderedLsb = 487;
+  static constexpr size_t kRedOrderedBits = 1;
   static constexpr size_t kImmLsb = 455;
   static constexpr size_t kImmBits = 32;
   static constexpr size_t kSyndromeLsb = 447;
@@ -1491,56 +1508,56 @@ struct Rxh {
         ((static_cast<uint32_t>(imm) & 0x1ffffffu) << 7) |
         ((static_cast<uint32_t>(syndrome) >> 1) & 0x7fu);
     w[15] =
-        ((static_cast<uint32_t>(rkey) & 0xfu) << 28) |
-        ((static_cast<uint32_t>(len) & 0x1fffu) << 15) |
-        ((static_cast<uint32_t>(red_op) & 0xfu) << 11) |
-        ((static_cast<uint32_t>(red_dtype) & 0xfu) << 7) |
+        ((static_cast<uint32_t>(rkey) & 0x7u) << 29) |
+        ((static_cast<uint32_t>(len) & 0x1fffu) << 16) |
+        ((static_cast<uint32_t>(red_op) & 0xfu) << 12) |
+        ((static_cast<uint32_t>(red_dtype) & 0xfu) << 8) |
+        ((static_cast<uint32_t>(red_ordered) & 0x1u) << 7) |
         ((static_cast<uint32_t>(imm) >> 25) & 0x7fu);
     w[16] =
-        ((static_cast<uint32_t>(raddr) & 0xfu) << 28) |
-        ((static_cast<uint32_t>(rkey) >> 4) & 0xfffffffu);
+        ((static_cast<uint32_t>(raddr) & 0x7u) << 29) |
+        ((static_cast<uint32_t>(rkey) >> 3) & 0x1fffffffu);
     w[17] =
-        ((static_cast<uint32_t>(raddr) >> 4) & 0xfffffffu) |
-        ((static_cast<uint32_t>(raddr >> 32) & 0xfu) << 28);
+        ((static_cast<uint32_t>(raddr) >> 3) & 0x1fffffffu) |
+        ((static_cast<uint32_t>(raddr >> 32) & 0x7u) << 29);
     w[18] =
-        ((static_cast<uint32_t>(psn) & 0x1u) << 31) |
-        ((static_cast<uint32_t>(ack_req) & 0x1u) << 30) |
-        ((static_cast<uint32_t>(becn) & 0x1u) << 29) |
-        ((static_cast<uint32_t>(ce) & 0x1u) << 28) |
-        ((static_cast<uint32_t>(raddr >> 32) >> 4) & 0xfffffffu);
+        ((static_cast<uint32_t>(ack_req) & 0x1u) << 31) |
+        ((static_cast<uint32_t>(becn) & 0x1u) << 30) |
+        ((static_cast<uint32_t>(ce) & 0x1u) << 29) |
+        ((static_cast<uint32_t>(raddr >> 32) >> 3) & 0x1fffffffu);
     w[19] =
-        ((static_cast<uint32_t>(dst_qpn) & 0x1ffu) << 23) |
-        ((static_cast<uint32_t>(psn) >> 1) & 0x7fffffu);
+        ((static_cast<uint32_t>(dst_qpn) & 0xffu) << 24) |
+        (static_cast<uint32_t>(psn) & 0xffffffu);
     w[20] =
-        ((static_cast<uint32_t>(vc) & 0x1u) << 31) |
-        ((static_cast<uint32_t>(src_node) & 0xffffu) << 15) |
-        ((static_cast<uint32_t>(dst_qpn) >> 9) & 0x7fffu);
+        ((static_cast<uint32_t>(src_node) & 0xffffu) << 16) |
+        ((static_cast<uint32_t>(dst_qpn) >> 8) & 0xffffu);
     w[21] =
-        ((static_cast<uint32_t>(err) & 0xffu) << 9) |
-        ((static_cast<uint32_t>(opcode) & 0xffu) << 1) |
-        ((static_cast<uint32_t>(vc) >> 1) & 0x1u);
+        ((static_cast<uint32_t>(err) & 0xffu) << 10) |
+        ((static_cast<uint32_t>(opcode) & 0xffu) << 2) |
+        (static_cast<uint32_t>(vc) & 0x3u);
   }
 
   static Rxh from_words(const uint32_t* w) {
     Rxh r;
-    r.err = static_cast<uint8_t>(((w[21] >> 9) & 0xffu));
-    r.opcode = static_cast<uint8_t>(((w[21] >> 1) & 0xffu));
-    r.vc = static_cast<uint8_t>(((w[20] >> 31) & 0x1u) | ((w[21] & 0x1u) << 1));
-    r.src_node = static_cast<uint16_t>(((w[20] >> 15) & 0xffffu));
-    r.dst_qpn = static_cast<uint32_t>(((w[19] >> 23) & 0x1ffu) | ((w[20] & 0x7fffu) << 9));
-    r.psn = static_cast<uint32_t>(((w[18] >> 31) & 0x1u) | ((w[19] & 0x7fffffu) << 1));
-    r.ack_req = static_cast<uint8_t>(((w[18] >> 30) & 0x1u));
-    r.becn = static_cast<uint8_t>(((w[18] >> 29) & 0x1u));
-    r.ce = static_cast<uint8_t>(((w[18] >> 28) & 0x1u));
+    r.err = static_cast<uint8_t>(((w[21] >> 10) & 0xffu));
+    r.opcode = static_cast<uint8_t>(((w[21] >> 2) & 0xffu));
+    r.vc = static_cast<uint8_t>((w[21] & 0x3u));
+    r.src_node = static_cast<uint16_t>(((w[20] >> 16) & 0xffffu));
+    r.dst_qpn = static_cast<uint32_t>(((w[19] >> 24) & 0xffu) | ((w[20] & 0xffffu) << 8));
+    r.psn = static_cast<uint32_t>((w[19] & 0xffffffu));
+    r.ack_req = static_cast<uint8_t>(((w[18] >> 31) & 0x1u));
+    r.becn = static_cast<uint8_t>(((w[18] >> 30) & 0x1u));
+    r.ce = static_cast<uint8_t>(((w[18] >> 29) & 0x1u));
     r.raddr = static_cast<uint64_t>(
-        static_cast<uint64_t>(((w[16] >> 28) & 0xfu)) |
-        (static_cast<uint64_t>((w[17] & 0xfffffffu)) << 4) |
-        (static_cast<uint64_t>(((w[17] >> 28) & 0xfu)) << 32) |
-        (static_cast<uint64_t>((w[18] & 0xfffffffu)) << 36));
-    r.rkey = static_cast<uint32_t>(((w[15] >> 28) & 0xfu) | ((w[16] & 0xfffffffu) << 4));
-    r.len = static_cast<uint16_t>(((w[15] >> 15) & 0x1fffu));
-    r.red_op = static_cast<uint8_t>(((w[15] >> 11) & 0xfu));
-    r.red_dtype = static_cast<uint8_t>(((w[15] >> 7) & 0xfu));
+        static_cast<uint64_t>(((w[16] >> 29) & 0x7u)) |
+        (static_cast<uint64_t>((w[17] & 0x1fffffffu)) << 3) |
+        (static_cast<uint64_t>(((w[17] >> 29) & 0x7u)) << 32) |
+        (static_cast<uint64_t>((w[18] & 0x1fffffffu)) << 35));
+    r.rkey = static_cast<uint32_t>(((w[15] >> 29) & 0x7u) | ((w[16] & 0x1fffffffu) << 3));
+    r.len = static_cast<uint16_t>(((w[15] >> 16) & 0x1fffu));
+    r.red_op = static_cast<uint8_t>(((w[15] >> 12) & 0xfu));
+    r.red_dtype = static_cast<uint8_t>(((w[15] >> 8) & 0xfu));
+    r.red_ordered = static_cast<uint8_t>(((w[15] >> 7) & 0x1u));
     r.imm = static_cast<uint32_t>(((w[14] >> 7) & 0x1ffffffu) | ((w[15] & 0x7fu) << 25));
     r.syndrome = static_cast<uint8_t>(((w[13] >> 31) & 0x1u) | ((w[14] & 0x7fu) << 1));
     r.msn = static_cast<uint32_t>(((w[13] >> 7) & 0xffffffu));
@@ -1576,6 +1593,7 @@ struct Rxh {
            len == o.len &&
            red_op == o.red_op &&
            red_dtype == o.red_dtype &&
+           red_ordered == o.red_ordered &&
            imm == o.imm &&
            syndrome == o.syndrome &&
            msn == o.msn &&

@@ -37,6 +37,7 @@ enum class Algorithm {
 struct CommConfig {
   // Connections.
   unsigned stripes = 0;       ///< queue pairs per peer; 0: one per plane of the card
+  uint8_t planes = 0;         ///< planes that packets may take, bit p; 0: all of the card
   unsigned sq_log2 = 6;       ///< log2 of send ring entries of a queue pair
   unsigned cq_log2 = 12;      ///< log2 of completion queue entries
   uint16_t window = 64;       ///< packets in flight of a queue pair
@@ -56,7 +57,7 @@ struct CommConfig {
   Algorithm algorithm = Algorithm::kAuto;
   // Waiting.
   uint64_t timeout_ns = 20'000'000;
-  uint64_t error_check_ns = 2'000'000;
+  uint64_t error_check_ns = 8'000'000;  ///< longer than a card tries by itself (5.3 ms)
 };
 
 struct CommStats {

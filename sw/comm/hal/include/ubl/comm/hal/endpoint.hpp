@@ -16,7 +16,8 @@
 namespace ubl::comm::hal {
 
 struct EndpointConfig {
-  unsigned stripes = 0;   ///< queue pairs per peer; stripe s is on plane s % planes. 0: planes
+  unsigned stripes = 0;   ///< queue pairs per peer; 0: one per plane of the card
+  uint8_t planes = 0;     ///< planes that packets may take, bit p; 0: all of the card
   unsigned sq_log2 = 6;   ///< log2 of send ring entries of each queue pair
   unsigned cq_log2 = 12;  ///< log2 of entries of the completion queue
   uint16_t window = 64;   ///< packets in flight of each queue pair
