@@ -260,6 +260,8 @@ class Traffic {
     if (error && w.length == 0) w.length = 8;
     const bool red = w.opcode == raw(WqeOp::kReduce) || w.opcode == raw(WqeOp::kReduceImm);
     if (red) w.length &= ~3u;
+    w.ordered = red && ordering_;
+    if (rng() % 8 == 0) ordering_ = !ordering_;
     const bool shared = red && !f.bad && rng() % 2;
     const uint64_t base = shared ? kShared : kPrivate + kPrivateSize * f.qpn;
     const uint64_t size = shared ? kSharedSize : kPrivateSize;
@@ -464,7 +466,7 @@ class Traffic {
   TransactionModel model_;
   uint32_t lkey[2] = {}, rkey_shared[2] = {}, rkey_private[2] = {}, lkey_inbox[2] = {},
            key_trap[2] = {};
-  bool reading_ = false;
+  bool reading_ = false, ordering_ = false;
 };
 
 // What went wrong, or nothing.
