@@ -448,6 +448,7 @@ class Card {
       f.h.syndrome = d.syndrome;
       f.h.msn = d.msn;
       f.h.rnum = d.rnum;
+      f.h.red_ordered = d.red_ordered;
       if (is_ack) f.h.sack = d.sack;
       const uint8_t rsp = d.opcode == raw(PktOp::kReadResponse);
       if (rsp) f.h.raddr = 0, f.h.rkey = 0;

@@ -101,6 +101,12 @@ class Core : public testing::Test {
     for (auto e : causes) want.push_back(to_string(e));
     EXPECT_THAT(got, testing::UnorderedElementsAreArray(want)) << "card " << c;
   }
+  // This cause once, beside answers that came when the QP had failed.
+  void expect_failed_log(unsigned c, ErrCause cause) {
+    const auto l = bench.log(c);
+    EXPECT_EQ(bench.count(l, cause), 1u) << to_string(cause) << " card " << c;
+    EXPECT_EQ(l.size(), bench.count(l, cause) + bench.count(l, ErrCause::kBadQp)) << "card " << c;
+  }
   // Records what card c sends.
   void record(unsigned c, std::vector<Frame>& to) {
     bench.card[c]->on_wire = [&to](Frame& f, unsigned) {

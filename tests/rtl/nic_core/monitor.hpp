@@ -63,7 +63,7 @@ struct Sack {
 
 // Packets of a work request, as nic_transport.md, nic_send.md and nic_read.md cut it.
 struct Packet {
-  uint8_t opcode = 0, vc = 0, red_op = 0, red_dtype = 0, rnum = 0;
+  uint8_t opcode = 0, vc = 0, red_op = 0, red_dtype = 0, red_ordered = 0, rnum = 0;
   uint32_t len = 0, rkey = 0, imm = 0;
   uint64_t laddr = 0, raddr = 0;
   bool last = false;
@@ -93,6 +93,7 @@ inline Packet packet_of(const Wqe& w, uint32_t mtu, uint32_t offset, uint32_t nu
   p.vc = w.vc;
   p.red_op = w.red_op;
   p.red_dtype = w.red_dtype;
+  if (is_reduce(p.opcode)) p.red_ordered = w.ordered;
   p.laddr = w.laddr + offset;
   p.raddr = w.raddr + offset;
   p.rkey = w.rkey;
@@ -191,6 +192,7 @@ class Monitor {
       const uint64_t at = index_rx(q, h.psn);
       // Here before: the answer may be ahead of the verdict.
       if (at < kHalf + r.done || !r.offered.insert(at).second) ++r.reasons;
+      if (h.ack_req) r.reasons += 2;  // when it is placed or dropped, and when done passes it
       return;
     }
     // Answered or not, refused or not: all that is known is that it may count from now on.
@@ -222,6 +224,9 @@ class Monitor {
       need(i >= kHalf + r.done, c, h.dst_qpn, "packet below done placed again", h.psn);
       need(i < kHalf + r.done + 512, c, h.dst_qpn, "packet beyond the window placed", h.psn);
       need(r.accepted.insert(i).second, c, h.dst_qpn, "packet placed twice", h.psn);
+      for (uint64_t k = kHalf + r.done; h.red_ordered && is_reduce(h.opcode) && k < i; ++k) {
+        need(r.accepted.count(k), c, h.dst_qpn, "ordered REDUCE before its turn", h.psn);
+      }
     } else if (i >= kHalf + r.done && !r.accepted.count(i)) {
       r.dropped_new = true;
     }
@@ -258,7 +263,6 @@ class Monitor {
     if (drop && h.ack_req) ++r.reasons;
     if (drop) return;
     ++r.placed_total;
-    if (h.ack_req) r.reasons += 2;  // when it is placed, and when done passes it
     r.placed[i] = {now, false};
     advance(r);
   }
@@ -280,7 +284,7 @@ class Monitor {
     bool valid = false;
     uint64_t una = kHalf, next = kHalf, base = kHalf, acked = kHalf;
     uint64_t una_moved = 0;
-    unsigned since_ack_req = 0;
+    unsigned ordered_plane = 0;
     std::deque<Sent> window;  // from base on
     std::deque<Wqe> todo;
     uint32_t offset = 0, consumed = 0;
@@ -376,7 +380,6 @@ class Monitor {
       same.ack_req = p.d.ack_req;
       need(same == p.d, c, d.src_qpn, "packet sent again with other contents", d.psn);
       need(read || d.ack_req, c, d.src_qpn, "packet sent again without AckReq", d.psn);
-      if (d.ack_req) s.since_ack_req = 0;
       return;
     }
     need(i < s.una + q.ctx.window, c, d.src_qpn, "packet beyond the window", d.psn);
@@ -384,9 +387,15 @@ class Monitor {
       const Sent& p = s.window[k - s.base];
       need(p.d.vc == d.vc, c, d.src_qpn, "two channels outstanding", d.psn);
       need(p.read == read, c, d.src_qpn, "READ and others outstanding", d.psn);
+      need(p.d.red_ordered == d.red_ordered, c, d.src_qpn, "plain and ordered outstanding", d.psn);
     }
     if (read) {
       need(s.next - s.una < kNicMaxReads, c, d.src_qpn, "too many READs outstanding", d.psn);
+    }
+    if (d.red_ordered) {
+      need(s.una == s.next || s.ordered_plane == plane, c, d.src_qpn,
+           "ordered packets on several planes", d.psn);
+      s.ordered_plane = plane;
     }
     Sent p;
     p.d = d;
@@ -412,11 +421,9 @@ class Monitor {
     ++s.next;
     need(p.message - s.window[s.una - s.base].message < kNicMaxOutstanding, c, d.src_qpn,
          "too many messages outstanding", d.psn);
-    if (!read) {
-      s.since_ack_req = d.ack_req ? 0 : s.since_ack_req + 1;
-      need(d.ack_req || q.ctx.window >= kNicAckEvery || s.next < s.una + q.ctx.window ||
-               now - s.una_moved < lag,
-           c, d.src_qpn, "packet that fills the window without AckReq", d.psn);
+    if (!read && q.ctx.window < kNicAckEvery) {
+      need(d.ack_req || s.next < s.una + q.ctx.window || now - s.una_moved < lag, c, d.src_qpn,
+           "packet that fills the window without AckReq", d.psn);
     }
   }
 
@@ -437,6 +444,7 @@ class Monitor {
     if (has_imm(d.opcode)) same(d.imm, w.imm, "imm");
     if (is_reduce(d.opcode)) same(d.red_op, w.red_op, "red_op");
     if (is_reduce(d.opcode)) same(d.red_dtype, w.red_dtype, "red_dtype");
+    same(d.red_ordered, w.red_ordered, "red_ordered");
   }
 
   void ack_out(unsigned c, unsigned plane, const Txd& d) {

@@ -450,7 +450,7 @@ void run_row(T& t, const Row& row) {
   t.expect_no_cqe(1, 1);
   t.expect_state(0, QpState::kError);
   t.expect_state(1, QpState::kError);
-  t.expect_log(0, {ErrCause::kNak});
+  t.expect_failed_log(0, ErrCause::kNak);
   const auto l = b.log(1);
   EXPECT_EQ(b.count(l, row.log), 1u) << to_string(row.log);
   EXPECT_EQ(l.size(), 1u);
@@ -472,7 +472,8 @@ class Refused : public Send<S> {
  public:
   using Send<S>::bench, Send<S>::buffer, Send<S>::send, Send<S>::place, Send<S>::receive;
   using Send<S>::delivered, Send<S>::undefined, Send<S>::expect_recv, Send<S>::expect_failed;
-  using Send<S>::expect_flushed, Send<S>::expect_cqe, Send<S>::expect_no_cqe, Send<S>::expect_log;
+  using Send<S>::expect_flushed, Send<S>::expect_cqe, Send<S>::expect_no_cqe, Send<S>::expect_log,
+      Send<S>::expect_failed_log;
   using Send<S>::expect_state, Send<S>::fresh, Send<S>::kQp, Send<S>::kPlane;
 };
 TYPED_TEST_SUITE(Refused, Sizes);

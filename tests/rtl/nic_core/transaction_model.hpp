@@ -53,7 +53,7 @@ struct ModelFlow {
   };
   std::vector<Range> open;
   uint8_t vc = 0;
-  bool reading = false;
+  bool reading = false, ordered = false;
 };
 
 class TransactionModel {
@@ -85,7 +85,7 @@ class TransactionModel {
   // True: without a fence the outcome would depend on the order in which packets arrive. `buffer`
   // is the receive that a SEND will meet.
   bool races(const ModelFlow& f, const Wqe& w, const Wqe* buffer = nullptr) const {
-    if (w.fence || changes(f, w)) return false;
+    if (w.fence || w.ordered || changes(f, w)) return false;
     for (auto& a : ranges(f, w, buffer)) {
       for (auto& b : f.open) {
         if ((a.source && b.source) || (a.reduce && b.reduce) || a.card != b.card) continue;
@@ -104,6 +104,7 @@ class TransactionModel {
     if (makes_packets(w)) {
       f.vc = w.vc;
       f.reading = w.opcode == raw(WqeOp::kRead);
+      f.ordered = w.ordered;
     }
     for (auto& r : ranges(f, w, buffer)) f.open.push_back(r);
   }
@@ -140,7 +141,8 @@ class TransactionModel {
   };
 
   static bool changes(const ModelFlow& f, const Wqe& w) {
-    return makes_packets(w) && (w.vc != f.vc || (w.opcode == raw(WqeOp::kRead)) != f.reading);
+    return makes_packets(w) && (w.vc != f.vc || (w.opcode == raw(WqeOp::kRead)) != f.reading ||
+                                (w.ordered != 0) != f.ordered);
   }
   static std::vector<ModelFlow::Range> ranges(const ModelFlow& f, const Wqe& w, const Wqe* buffer) {
     std::vector<ModelFlow::Range> v;
