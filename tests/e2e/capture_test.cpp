@@ -171,7 +171,8 @@ TEST_F(Capture, ScapyComputesTheSameIcrcs) {
 
 TEST(CaptureOfRead, ResponsesAnswerTheRequestsInOrder) {
   const TempFile file;
-  ASSERT_TRUE(verified(ublsim("run read --cards 2 --planes 1 --bytes 20001 -q --pcap " + file.path())));
+  ASSERT_TRUE(
+      verified(ublsim("run read --cards 2 --planes 1 --bytes 20001 -q --pcap " + file.path())));
   const auto all = packets(file.path());
   expect_nothing_malformed(file.path(), all);
   expect_scapy_computes_the_same_icrcs(file.path(), all.size());
