@@ -238,7 +238,7 @@ void LinkFaults::lose(Cycle now, unsigned vc) {
 }
 
 // Credits of `mask` go to the sender, but for those that copies want. Returns the others.
-uint8_t LinkFaults::give(Cycle now, uint8_t mask) {
+uint8_t LinkFaults::withhold(Cycle now, uint8_t mask) {
   for (unsigned v = 0; v < spec::kLinkNumVc; ++v) {
     if ((mask >> v & 1u) == 0) continue;
     if (wanted_[v] > 0) {
@@ -250,15 +250,12 @@ uint8_t LinkFaults::give(Cycle now, uint8_t mask) {
       ++returned_[v];
     }
   }
-  if (given_at_ != now) given_mask_ = 0;
-  given_at_ = now;
-  given_mask_ |= mask;
   return mask;
 }
 
 uint8_t LinkFaults::freed(Cycle now, uint8_t mask) {
   for (unsigned v = 0; v < spec::kLinkNumVc; ++v) freed_[v] += mask >> v & 1u;
-  return give(now, mask);
+  return withhold(now, mask);
 }
 
 // Frames beside the stream that may go join it, between two frames.
@@ -292,13 +289,13 @@ void LinkFaults::pay(Cycle now) {
   for (; !lost_.empty() && lost_.front().due <= now; lost_.pop_front()) ++owed_[lost_.front().vc];
   uint8_t mask = 0;
   for (unsigned v = 0; v < spec::kLinkNumVc; ++v) {
-    if (owed_[v] == 0 || (given_at_ == now && (given_mask_ >> v & 1u) != 0)) continue;
+    if (owed_[v] == 0) continue;
     --owed_[v];
     --losing_[v];
     mask = static_cast<uint8_t>(mask | 1u << v);
   }
   if (mask == 0) return;
-  mask = give(now, mask);
+  mask = withhold(now, mask);
   if (mask != 0) link_.credit(now, mask);
 }
 

@@ -377,7 +377,8 @@ TEST(LinkFaults, AFrameIsHeldNoLongerThanItsTime) {
   Bench c(s);
   c.post({7, 1, 4});
   c.finish();
-  EXPECT_EQ(c.arrived().at(0).begin, 500 + s.flit_delay);
+  ASSERT_THAT(c.ids(), ElementsAre(7));
+  EXPECT_EQ(c.arrived()[0].begin, 500 + s.flit_delay);
   c.expect_at_rest();
 }
 
@@ -391,7 +392,7 @@ TEST(LinkFaults, AHeldFrameWithoutCreditsForOthersGoesAfterItsTime) {
   b.post({1, 0, 66});
   b.post({2, 0, 1});  // has no credit before the first is through
   b.finish();
-  EXPECT_THAT(b.ids(), ElementsAre(1, 2));
+  ASSERT_THAT(b.ids(), ElementsAre(1, 2));
   EXPECT_EQ(b.arrived()[0].begin, 2000 + s.flit_delay);
   b.expect_at_rest();
 }

@@ -46,7 +46,7 @@ struct FlitWords {
   bool bit(unsigned lsb) const { return ((flags() >> (lsb - kFlagShift)) & 1u) != 0; }
 };
 
-/// Ring of things that arrive in order, at most one per cycle.
+/// Ring of things that arrive in order.
 template <typename T>
 class DelayLine {
  public:
@@ -58,10 +58,6 @@ class DelayLine {
   bool empty() const { return head_ == tail_; }
   Cycle due() const { return empty() ? kNever : slots_[head_ & (slots_.size() - 1)].first; }
   T& front() { return slots_[head_ & (slots_.size() - 1)].second; }
-  Cycle last_due() const {
-    return empty() ? kNever : slots_[(tail_ - 1) & (slots_.size() - 1)].first;
-  }
-  T& back() { return slots_[(tail_ - 1) & (slots_.size() - 1)].second; }
   T& push(Cycle due) {
     if (tail_ - head_ == slots_.size()) grow();
     auto& s = slots_[tail_++ & (slots_.size() - 1)];
@@ -106,7 +102,6 @@ class Link {
 
   const std::string& name() const { return name_; }
   Cycle flit_delay() const { return flit_delay_; }
-  Cycle credit_delay() const { return credit_delay_; }
   void connect(Wakeable* sender, Wakeable* receiver) {
     sender_ = sender;
     receiver_ = receiver;
@@ -133,7 +128,7 @@ class Link {
   /// Data and flags from two places.
   void send(Cycle now, const uint32_t* data16, uint32_t flags) {
     ++flit_count_;
-    const unsigned kShift = FlitWords::kFlagShift;
+    constexpr unsigned kShift = FlitWords::kFlagShift;
     if ((flags >> (spec::Flit::kEopLsb - kShift) & 1u) != 0) {
       ++frame_count_;
       byte_count_ += spec::kLinkFlitBytes - (flags >> (spec::Flit::kEmptyLsb - kShift) & 63u);
@@ -176,13 +171,10 @@ class Link {
     for (const Tap& tap : taps_) tap(now, f);
     receiver_->wake_at(now + flit_delay_);
   }
-  /// Credits begin to travel: at most one per virtual channel in a cycle.
+  /// Credits begin to travel. The sender takes one mask a cycle: a second one waits.
   void credit(Cycle now, uint8_t mask) {
     if (credits_.empty()) *credits_due_ = now + credit_delay_;
-    if (credits_.last_due() == now + credit_delay_)
-      credits_.back() |= mask;
-    else
-      credits_.push(now + credit_delay_) = mask;
+    credits_.push(now + credit_delay_) = mask;
     sender_->wake_at(now + credit_delay_);
   }
 

@@ -96,7 +96,7 @@ class LinkFaults final : public LinkFilter {
   void emit(Cycle now, const FlitWords& f);
   void lose(Cycle now, unsigned vc);
   bool dead(Cycle now) const;
-  uint8_t give(Cycle now, uint8_t mask);
+  uint8_t withhold(Cycle now, uint8_t mask);
   void let_go(Cycle now);
   void pay(Cycle now);
   void check() const;
@@ -139,8 +139,6 @@ class LinkFaults final : public LinkFilter {
   std::array<uint64_t, kVcs> owed_{};      // of these, due
   std::array<uint64_t, kVcs> wanted_{};    // to be kept for copies
   std::array<uint64_t, kVcs> withheld_{};  // kept for copies
-  Cycle given_at_ = kNever;                // last cycle in which credits went to the sender
-  uint8_t given_mask_ = 0;
   // Flits by where they are; waiting_: here, losing_: in lost_ and owed_.
   std::array<uint64_t, kVcs> sent_{}, delivered_{}, waiting_{}, losing_{};
   std::array<uint64_t, kVcs> freed_{}, returned_{};  // credits by the receiver, to the sender
