@@ -118,7 +118,7 @@ TEST(LinkFaults, EverywhereAtOnceNothingHangs) {
 
 TEST(LinkFaults, CutLinksAreNoticed) {
   // Before, at the beginning and in the middle of the data.
-  for (const unsigned at : {0, 16000, 19300, 20000, 20300})
+  for (const unsigned at : {0, 19300, 20000})
     for (const char* where : {"card0.plane0.*", "card1.plane2.up", "card2.plane1.down", "*"})
       for (const char* until : {"", ", until: 20400"}) {
         const std::string faults =
