@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -260,6 +261,39 @@ TEST(CaptureWithFaults, ShowsTheFaultWhereItIs) {
   }
   EXPECT_GT(frame, 3u);
   EXPECT_THAT(r.output, HasSubstr("PSN " + psn));
+}
+
+// What arrives at the far end of the link, in its order.
+TEST(CaptureWithFaults, ShowsLostDoubledAndHeldFrames) {
+  const auto psns = [](const std::string& faults, const std::string& link) {
+    const TempFile f(faults), file;
+    ublsim("run sendrecv --cards 2 --planes 1 --bytes 40960 -q --faults " + f.path() + " --pcap " +
+           file.path());
+    std::vector<uint64_t> v;
+    for (const auto& p : packets(file.path())) {
+      if (p.interface != link || p.ack()) continue;
+      EXPECT_TRUE(p.fcs_good);
+      v.push_back(p.psn);
+    }
+    return v;
+  };
+  const std::string at = "where: card0.plane0.up, vc: bulk, frame: 3";
+  const auto all = psns("[]", "card0.plane0.up");
+  ASSERT_GT(all.size(), 10u);
+  auto want = all;
+  want.erase(want.begin() + 3);
+  for (const char* link : {"card0.plane0.up", "card1.plane0.down"})
+    EXPECT_EQ(psns("- {what: drop, " + at + "}\n", link), want) << link;
+  want.insert(want.begin() + 5, all[3]);
+  EXPECT_EQ(psns("- {what: reorder, by: 2, " + at + "}\n", "card0.plane0.up"), want);
+  for (const char* link : {"card0.plane0.up", "card1.plane0.down"}) {
+    auto twice = psns("- {what: duplicate, " + at + "}\n", link);
+    ASSERT_EQ(twice.size(), all.size() + 1) << link;
+    EXPECT_EQ(std::count(twice.begin(), twice.end(), all[3]), 2);
+    twice.erase(std::find(twice.begin(), twice.end(), all[3]));
+    std::sort(twice.begin(), twice.end());
+    EXPECT_EQ(twice, all);
+  }
 }
 
 TEST(CaptureErrors, AFileThatCannotBeWrittenIsNamed) {
