@@ -94,8 +94,8 @@ json to_json(const Options& o, Session& s, const Result& r) {
   const NicCounts& nic = s.nic();
   j["retransmits"] = nic.retransmits;
   j["drops"] = nic.bad_frames;
-  j["nic"] = {{"timeouts", nic.timeouts},       {"duplicates", nic.duplicates},
-              {"deferred", nic.deferred},       {"rnr_sent", nic.rnr_sent},
+  j["nic"] = {{"timeouts", nic.timeouts},         {"duplicates", nic.duplicates},
+              {"deferred", nic.deferred},         {"rnr_sent", nic.rnr_sent},
               {"rnr_received", nic.rnr_received}, {"lost", nic.lost}};
   j["events"] = s.events();
   j["ecn_marks"] = marks;

@@ -224,8 +224,8 @@ Qp& Device::create_qp(const QpConfig& wanted) {
   QpConfig cfg = wanted;
   if (cfg.planes == 0) cfg.planes = static_cast<uint8_t>((1u << planes_) - 1);
   if (cfg.planes >> planes_ != 0) {
-    throw UsageError(fmt::format("create_qp: planes = {:#x} are not all in 0..{}", cfg.planes,
-                                 planes_ - 1));
+    throw UsageError(
+        fmt::format("create_qp: planes = {:#x} are not all in 0..{}", cfg.planes, planes_ - 1));
   }
   if (cfg.sq_log2 > spec::kNicMaxRingLog2) {
     throw UsageError(
@@ -242,8 +242,8 @@ Qp& Device::create_qp(const QpConfig& wanted) {
     throw UsageError(fmt::format("create_qp: rcq = {} is not a CQ of this device", cfg.rcq));
   }
   if (cfg.window == 0 || cfg.window > spec::kNicMaxWindow) {
-    throw UsageError(fmt::format("create_qp: window = {} is not in 1..{}", cfg.window,
-                                 spec::kNicMaxWindow));
+    throw UsageError(
+        fmt::format("create_qp: window = {} is not in 1..{}", cfg.window, spec::kNicMaxWindow));
   }
   if (cfg.retry > 15 || cfg.rnr_retry > 15) {
     throw UsageError(fmt::format("create_qp: {} = {} is not in 0..15",

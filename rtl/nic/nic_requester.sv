@@ -628,6 +628,8 @@ module nic_requester #(
       end
       if (wqe_i.ordered) mask_up = first_plane(mask_up);
       cand     = cand & mask_up;
+      // Again, but not on the plane that lost it, if there is another one.
+      if (again && (cand & ~(Planes'(1) << pkt_plane)) != '0) cand = cand & ~(Planes'(1) << pkt_plane);
       tx_plane = best_plane(cand);
       for (int unsigned p = Planes; p > 0; p--) begin
         if (mask_up[p-1]) wait_plane = 3'(p - 1);
@@ -675,8 +677,22 @@ module nic_requester #(
     endcase
   end
   assign b = word_t'(word_mem[{q, word_psn[WinW-1:6]}]);
-  assign pkt_idx = (ev == EvSack) ? hole_psn[WinW-1:0] : w.una[WinW-1:0];
+  assign pkt_idx = (ev == EvSack) ? hole_psn[WinW-1:0]
+                                  : (again ? lost_psn[WinW-1:0] : w.una[WinW-1:0]);
   assign {pkt_plane, pkt_mark} = pkt_mem[{q, pkt_idx}];
+
+  // The next lost packet.
+  always_comb begin
+    lost_here = '0;
+    lost_bit  = '0;
+    if (again) begin
+      lost_here = b.lost & ~b.acked & below(w.next - {s_psn[23:6], 6'd0}) &
+                  ~((64'd1 << s_psn[5:0]) - 64'd1);
+      lost_bit  = index_of(lost_here & (~lost_here + 64'd1));
+    end
+  end
+  assign any_lost = lost_here != '0;
+  assign lost_psn = {s_psn[23:6], lost_bit};
 
   // The walker: what is new, and the next packet that is missing.
   always_comb begin
@@ -759,9 +775,6 @@ module nic_requester #(
     tx_psn      = w.next;
     tx_rcvs     = w.rcvs;
     new_msg     = '0;
-    lost_here   = '0;
-    lost_bit    = '0;
-    any_lost    = 1'b0;
     run_len     = '0;
     dist_a      = '0;
     dist_b      = '0;
@@ -791,13 +804,6 @@ module nic_requester #(
       ubl_pkg::SyndromeNakOper: nak_status = ubl_pkg::CqeStatusRemoteOperation;
       default: nak_status = ubl_pkg::CqeStatusRemoteInvalid;
     endcase
-    if (again) begin
-      lost_here = b.lost & ~b.acked & below(w.next - {s_psn[23:6], 6'd0}) &
-                  ~((64'd1 << s_psn[5:0]) - 64'd1);
-      any_lost  = lost_here != '0;
-      lost_bit  = index_of(lost_here & (~lost_here + 64'd1));
-    end
-    lost_psn = {s_psn[23:6], lost_bit};
 
     unique case (ev)
       EvClear: n = '0;

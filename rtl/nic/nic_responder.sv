@@ -795,7 +795,10 @@ module nic_responder #(
           dup       = 1'b1;
           n.aplane  = rxh_plane;
           if (!is_read) n.ack_p = 1'b1;
-          else if (dpsn[23] && rd_known) n.more[h.psn[ReadW-1:0]] = 1'b1;
+          else if (dpsn[23] && rd_known) begin
+            n.more[h.psn[ReadW-1:0]] = 1'b1;
+            n.rplane                 = rxh_plane;  // a plane that works, one way at least
+          end
         end else if (dpsn >= 24'(Window)) begin
           take        = 1'b1;
           rxv_valid   = 1'b1;

@@ -1,8 +1,8 @@
 // Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
-// Faults of links under whole workloads: what is lost ends in an error that names plane, QP and
-// PSN, nothing hangs, no data are wrong, and neither cards nor switches ever see a credit or a
-// frame that breaks the rules of a link.
+// Faults of links under whole workloads: what is lost is sent again, what is lost again and again
+// ends in an error that names QP and PSN, nothing hangs, no data are wrong, and neither cards nor
+// switches ever see a credit or a frame that breaks the rules of a link.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -30,7 +30,7 @@ uint64_t injected(const Outcome& r, const std::string& kind) {
   return r.json.is_object() ? r.json["faults_injected"].value(kind, uint64_t{0}) : 0;
 }
 
-/// Status 0 with right data or 3 or 4 with plane, QP and PSN; and the switches found nothing but
+/// Status 0 with right data or 3 or 4 with QP and PSN; and the switches found nothing but
 /// frames that were damaged on purpose.
 void expect_honest(const Outcome& r, const std::string& faults) {
   SCOPED_TRACE(faults + r.command);
@@ -40,7 +40,6 @@ void expect_honest(const Outcome& r, const std::string& faults) {
   EXPECT_EQ(r.json["verified"], r.exit_code == 0);
   EXPECT_EQ(r.json["mismatches"], 0);
   if (r.exit_code == 3) {
-    EXPECT_THAT(r.output, ContainsRegex("plane [0-9]"));
     EXPECT_THAT(r.output, ContainsRegex("QP [0-9]+"));
     EXPECT_THAT(r.output, ContainsRegex("PSN [0-9]+"));
   }
@@ -82,19 +81,16 @@ TEST_P(Kinds, EveryChannelDirectionAndWorkload) {
           continue;
         }
         ++hits[vc];
+        EXPECT_TRUE(verified(r));
         const bool acknowledgement = std::string(vc) == "rsp";
-        if (kind == "drop" && !acknowledgement) {
-          EXPECT_NE(r.exit_code, 0);
+        if ((kind == "drop" || kind == "corrupt") && !acknowledgement) {
+          EXPECT_GE(r.json["retransmits"], 1);
         }
         if (kind == "corrupt") {
-          EXPECT_EQ(r.exit_code, 3);
+          EXPECT_EQ(r.json["drops"], 1);
         }
-        if (kind == "duplicate") {
-          // Refused and logged, unless it is an acknowledgement; nothing else is hurt.
-          EXPECT_EQ(r.exit_code, acknowledgement ? 0 : 3);
-          if (!acknowledgement) {
-            EXPECT_THAT(r.output, ContainsRegex("card [0-9]: (duplicate|sequence) on plane 0"));
-          }
+        if (kind == "duplicate" && !acknowledgement) {
+          EXPECT_GE(r.json["nic"]["duplicates"], 1);
         }
       }
   for (const char* vc : {"req", "rsp", "bulk"}) EXPECT_GE(hits[vc], 2u) << vc;
@@ -107,16 +103,22 @@ TEST(LinkFaults, EverywhereAtOnceNothingHangs) {
     for (const char* workload : kWorkloads)
       for (const unsigned seed : {1, 2}) {
         const std::string faults = fmt::format("- {{what: {}, where: '*', rate: 0.05}}\n", kind);
-        expect_honest(run_with(faults, fmt::format("{} --seed {}", workload, seed)), faults);
+        const Outcome r = run_with(faults, fmt::format("{} --seed {}", workload, seed));
+        expect_honest(r, faults);
+        EXPECT_TRUE(verified(r)) << faults << r.command << r.output;
       }
   const std::string all =
       "- {what: drop, where: '*', rate: 0.01}\n- {what: duplicate, where: '*', rate: 0.02}\n"
       "- {what: reorder, where: '*', rate: 0.02}\n- {what: corrupt, where: '*', rate: 0.01}\n"
       "- {what: cut, where: card1.plane1.*, at: 19500, until: 19700}\n";
-  for (const char* workload : kWorkloads) expect_honest(run_with(all, workload), all);
+  for (const char* workload : kWorkloads) {
+    const Outcome r = run_with(all, workload);
+    expect_honest(r, all);
+    EXPECT_TRUE(verified(r)) << r.command << r.output;
+  }
 }
 
-TEST(LinkFaults, CutLinksAreNoticed) {
+TEST(LinkFaults, CutLinksAreGoneAround) {
   // Before, at the beginning and in the middle of the data.
   for (const unsigned at : {0, 19300, 20000})
     for (const char* where : {"card0.plane0.*", "card1.plane2.up", "card2.plane1.down", "*"})
@@ -125,19 +127,15 @@ TEST(LinkFaults, CutLinksAreNoticed) {
             fmt::format("- {{what: cut, where: '{}', at: {}{}}}\n", where, at, until);
         const Outcome r = run_with(faults, "allreduce --cards 3 --bytes 1MiB");
         expect_honest(r, faults);
-        if (std::string(until).empty()) {
-          EXPECT_NE(r.exit_code, 0) << faults;
-        }
-        // If all that was lost are acknowledgements that later ones replace the run is fine.
-        if (injected(r, "cut") == 0) {
-          EXPECT_TRUE(verified(r)) << faults;
-        }
+        // There are seven other planes.
+        const bool all = std::string(where) == "*" && std::string(until).empty();
+        EXPECT_EQ(r.exit_code, all ? 3 : 0) << faults << r.output;
       }
   for (const char* workload : kWorkloads) {
     const std::string faults = "- {what: cut, where: card0.plane0.*, at: 0}\n";
     const Outcome r = run_with(faults, workload);
     expect_honest(r, faults);
-    EXPECT_NE(r.exit_code, 0) << r.command;
+    EXPECT_TRUE(verified(r)) << r.command << r.output;
   }
 }
 
@@ -191,8 +189,8 @@ TEST(LinkFaults, SkippingAndCapturesChangeNothing) {
       if (!is_short) continue;
       ++(a.exit_code == 0 ? fine : failed);
     }
-  EXPECT_GE(fine, 3u);
-  EXPECT_GE(failed, 3u);
+  EXPECT_GE(fine, 8u);
+  EXPECT_EQ(failed, 0u);
 }
 
 // Each credit that goes astray would be missed: there are 512 of a channel, and more frames.

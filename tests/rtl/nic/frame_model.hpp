@@ -183,7 +183,8 @@ inline spec::Rxh expected_header(const spec::Txd& d, uint16_t node) {
   h.raddr = d.raddr;
   h.rkey = d.rkey;
   h.len = d.len;
-  if (is_reduce(d.opcode)) h.red_op = d.red_op, h.red_dtype = d.red_dtype, h.red_ordered = d.red_ordered;
+  if (is_reduce(d.opcode))
+    h.red_op = d.red_op, h.red_dtype = d.red_dtype, h.red_ordered = d.red_ordered;
   if (has_imm(d.opcode)) h.imm = d.imm;
   return h;
 }

@@ -58,6 +58,7 @@ class SoftCard : public driver::Transport {
   std::function<void(spec::Cqe&)> spoil;
   std::vector<std::string> violations;
   std::map<unsigned, uint64_t> bytes_by_plane;
+  unsigned plane_ = 0;
   unsigned live_buffers = 0;
 
   uint16_t node() const { return node_; }
@@ -323,7 +324,10 @@ class SoftCard : public driver::Transport {
         numerics::accumulate_f32(to, from, w.length);
       else
         std::memmove(to, from, w.length);
-      bytes_by_plane[static_cast<unsigned>(__builtin_ctz(q.ctx.planes))] += w.length;
+      // Some plane of the mask, another one each time.
+      do plane_ = (plane_ + 1) % 8;
+      while ((q.ctx.planes >> plane_ & 1) == 0);
+      bytes_by_plane[plane_] += w.length;
     }
     r.expected_psn = q.next_psn = (last_psn + 1) & 0xffffff;
     if (imm) {

@@ -16,11 +16,11 @@
 namespace ubl::comm::hal {
 
 struct EndpointConfig {
-  unsigned stripes = 0;   ///< queue pairs per peer; 0: one per plane of the card
-  uint8_t planes = 0;     ///< planes that packets may take, bit p; 0: all of the card
-  unsigned sq_log2 = 6;   ///< log2 of send ring entries of each queue pair
-  unsigned cq_log2 = 12;  ///< log2 of entries of the completion queue
-  uint16_t window = 64;   ///< packets in flight of each queue pair
+  unsigned stripes = 0;           ///< queue pairs per peer; 0: one per plane of the card
+  uint8_t planes = 0;             ///< planes that packets may take, bit p; 0: all of the card
+  unsigned sq_log2 = 6;           ///< log2 of send ring entries of each queue pair
+  unsigned cq_log2 = 12;          ///< log2 of entries of the completion queue
+  uint16_t window = 64;           ///< packets in flight of each queue pair
   spec::Vc vc = spec::Vc::kBulk;  ///< of all requests: a lane must not overtake itself
 };
 
