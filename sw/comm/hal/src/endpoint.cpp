@@ -306,6 +306,34 @@ void Endpoint::fail(const Lane& l, const spec::Cqe& cqe) {
   throw CommError(ErrorKind::kDeviceReported, m);
 }
 
+void Endpoint::drain(uint64_t deadline_ns) {
+  const auto poll_or_wait = [&] {
+    if (poll()) return;
+    if (now_ns() >= deadline_ns)
+      throw CommError(ErrorKind::kTimeout,
+                      fmt::format("rank {}: {} requests are not acknowledged", rank_,
+                                  send_in_flight_));
+    wait(deadline_ns);
+  };
+  for (std::unique_ptr<Peer>& p : peers_) {
+    if (!p || !p->connected) continue;
+    for (Lane& l : p->lanes) {
+      if (l.unsignalled == 0) continue;
+      while (l.qp->free_entries() == 0) poll_or_wait();
+      spec::Wqe w;  // completes behind all others
+      w.opcode = static_cast<uint8_t>(spec::WqeOp::kNop);
+      w.signalled = 1;
+      w.wr_id = l.posted;
+      l.qp->post(w);
+      l.qp->ring();
+      l.signalled.push_back(l.posted++);
+      l.unsignalled = 0;
+      ++send_in_flight_;
+    }
+  }
+  while (send_in_flight_ != 0) poll_or_wait();
+}
+
 std::vector<std::string> Endpoint::take_errors() {
   std::vector<std::string> out;
   while (out.size() < 64) {

@@ -117,6 +117,8 @@ Bootstrap::Idle Communicator::idle(Bootstrap& bootstrap, const char* what) {
 void Communicator::finalize(Bootstrap& bootstrap) {
   if (endpoint_ == nullptr)
     throw CommError(ErrorKind::kInvalidArgument, "finalize of a communicator without a card");
+  // A queue pair must answer until nobody needs its acknowledgements any more.
+  if (failure_.empty()) endpoint_->drain(fabric_->now_ns() + config_.timeout_ns);
   bootstrap.all_gather(rank_, {}, idle(bootstrap, "end"));
   driver::Device& device = endpoint_->device();
   endpoint_->close();

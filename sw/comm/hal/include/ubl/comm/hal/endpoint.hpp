@@ -73,6 +73,9 @@ class Endpoint : public Fabric {
   std::vector<std::string> take_errors() override;
   std::string describe(unsigned peer, unsigned stripe) const override;
 
+  /// Waits until everything posted is acknowledged; CommError{kTimeout} at `deadline_ns`.
+  void drain(uint64_t deadline_ns);
+
  private:
   struct Lane {
     driver::Qp* qp = nullptr;
