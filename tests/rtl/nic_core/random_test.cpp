@@ -92,12 +92,12 @@ class Traffic {
 
   void run() {
     const unsigned every = plan_.every != 0 ? plan_.every : 1 + static_cast<unsigned>(rng() % 20);
-    bench.run_until(
-        [&] {
-          if (rng() % every == 0) drive();
-          return done();
-        },
-        20000000);
+    const uint64_t limit = bench.cycles + 400000 + 3000ull * plan_.qps * plan_.messages;
+    while (!done()) {
+      if (rng() % every == 0) drive();
+      bench.step();
+      if (bench.cycles > limit) fail("not done: " + state());
+    }
     bench.settle();
     for (unsigned c = 0; c < 2; ++c) take_log(c), finish(c);
   }
@@ -344,6 +344,25 @@ class Traffic {
       if (!f.model->failed && !bench.monitor.finished(f.card, f.qpn)) return false;
     }
     return true;
+  }
+
+  // Who waits for what.
+  std::string state() {
+    std::ostringstream s;
+    for (auto& f : flows_) {
+      if (f.todo.empty() && f.model->sends.empty() && f.model->recvs.empty() &&
+          (f.model->failed || bench.monitor.finished(f.card, f.qpn))) {
+        continue;
+      }
+      const QpStatus q = bench.status(f.card, f.qpn), p = bench.status(1 - f.card, f.qpn);
+      s << "\n  card " << f.card << " QP " << f.qpn << (f.bad ? " (bad)" : "") << " to post "
+        << f.todo.size() << " completions " << f.model->sends.size() << " receives "
+        << f.model->recvs.size() << " head " << q.sq_head << " tail " << q.sq_tail << std::hex
+        << " next " << q.next_psn << " una " << q.una_psn << " state " << unsigned(q.state)
+        << " peer expects " << p.expected_psn << " state " << unsigned(p.state) << std::dec
+        << " posted receives " << peer(f).receives << " done " << peer(f).received;
+    }
+    return s.str();
   }
 
   // What a driver does now and then.
