@@ -336,6 +336,8 @@ module nic_requester #(
 
   // Walks through what an acknowledgement reports, or, after a time-out, through all outstanding.
   logic sk_v_q, sk_all_q, sk_scan_q;
+  logic [7:0] sk_miss_q;    // after a time-out: planes of the first packets that are missing ...
+  logic [3:0] sk_look_q;    // ... up to 16
   logic [QpW-1:0] sk_q_q;
   logic [15:0] sk_epoch_q;
   logic [23:0] sk_base_q;   // first PSN of the report, a multiple of 64
@@ -693,7 +695,8 @@ module nic_requester #(
       new_acks  = sk_scan_q ? '0 : sk_bits_q[{sk_word_q[1:0], 6'd0} +: 64] & in_wnd & ~b.acked;
       if (sk_all_q) new_acks = '0;
       below_max = sk_all_q ? '1 : below(lim);
-      holes     = in_wnd & ~b.acked & ~new_acks & ~b.lost & ~b.taken & below_max;
+      holes     = in_wnd & ~b.acked & ~new_acks & ~b.taken & below_max;
+      if (!sk_all_q) holes = holes & ~b.lost;
       if (sk_scan_q) holes = holes & ~((64'd1 << sk_ptr_q) - 64'd1);
       hole_hot  = holes & (~holes + 64'd1);
       rest_v    = (holes & ~hole_hot) != '0;
@@ -704,7 +707,7 @@ module nic_requester #(
   assign hole_psn = {wb[23:6], hole_bit};
   assign over     = sk_seen_q[32'(pkt_plane)*MarkW +: MarkW] - pkt_mark;
   assign over_all = sk_max_q[MarkW-1:0] - pkt_mark;
-  assign hole_lost = sk_all_q | (sk_has_q[pkt_plane] & ~over[MarkW-1]) |
+  assign hole_lost = (sk_has_q[pkt_plane] & ~over[MarkW-1]) |
                      (~over_all[MarkW-1] & (over_all >= MarkW'(reorder_i)));
   assign over_rd  = ack.psn[MarkW-1:0] + MarkW'(1) - pkt_mark;
 
@@ -892,7 +895,9 @@ module nic_requester #(
         cnt_ack     = 1'b1;
         if ((ack.dst_qpn >> QpW) != 24'd0 || w.state != StReady ||
             ack.src_node != cfg_i.remote_node) begin
-          log_valid   = 1'b1;
+          // What a QP that failed had sent is answered still.
+          log_valid   = ~((ack.dst_qpn >> QpW) == 24'd0 && w.state == StError &&
+                          ack.src_node == cfg_i.remote_node);
           log_d.cause = ubl_pkg::ErrCauseBadQp;
           log_d.qpn   = ack.dst_qpn[15:0];
         end else if (is_rsp) begin
@@ -977,6 +982,15 @@ module nic_requester #(
       EvSack: begin
         if (w.state != StReady || sk_epoch_q != cfg_i.epoch || out_pkts == 24'd0) begin
           sk_end = 1'b1;
+        end else if (sk_all_q && !sk_scan_q) begin
+          // All of the word is lost. Then a look at the planes of the first ones.
+          b_we     = hole_v;
+          nb.lost  = b.lost | holes;
+          n.lost_v = w.lost_v | hole_v;
+          if (hole_v) n.rtx = w.una;
+          sk_next  = ~hole_v | (sk_word_q != 4'd0);
+        end else if (sk_all_q) begin
+          sk_next = ~rest_v | (sk_look_q == 4'd15);
         end else if (!sk_scan_q) begin
           b_we     = new_acks != '0;
           nb.acked = b.acked | new_acks;
@@ -1412,10 +1426,24 @@ module nic_requester #(
 
   // ---------------------------------------------------------------------------------------------
   // Planes: down after PlaneFail packets lost in a row that nothing else explains
+  // (others went on without it), or after some time-outs at which other planes lacked nothing.
   logic fail_evt;
-  assign fail_evt = (ev == EvSack) & sk_scan_q & hole_v & hole_lost & ~sk_end_early &
-                    (sk_all_q | ~(sk_has_q[pkt_plane] & ~over[MarkW-1]));
-  logic [7:0] seen, used;
+  logic [7:0] seen, used, miss, fail_one, fail_more;
+  assign fail_evt = (ev == EvSack) & sk_scan_q & hole_v & hole_lost & ~sk_end_early & ~sk_all_q &
+                    ~(sk_has_q[pkt_plane] & ~over[MarkW-1]);
+  assign miss = sk_miss_q | ((sk_scan_q & hole_v) ? 8'd1 << pkt_plane : 8'd0);
+  assign fail_one  = fail_evt ? 8'd1 << pkt_plane : 8'd0;
+  assign fail_more = (ev == EvSack && sk_all_q && sk_end && !sk_end_early &&
+                      miss != (cfg_i.planes & ~down_q)) ? miss : 8'd0;
+  always_ff @(posedge clk_i) begin
+    if (start_all) begin
+      sk_miss_q <= '0;
+      sk_look_q <= '0;
+    end else if (ev == EvSack) begin
+      sk_miss_q <= miss;
+      if (sk_scan_q) sk_look_q <= sk_look_q + 4'd1;
+    end
+  end
   assign seen = sk_load ? seen_v : 8'd0;
   assign used = (tx_valid && down_q[tx_plane] && up[tx_plane]) ? 8'd1 << tx_plane : 8'd0;
   always_ff @(posedge clk_i) begin
@@ -1436,12 +1464,12 @@ module nic_requester #(
           // Tried again: one more loss is enough.
           down_q[p] <= 1'b0;
           fail_q[p] <= FailW'(ubl_pkg::NicPlaneFail - 1);
-        end else if (fail_evt && pkt_plane == 3'(p) && !down_q[p]) begin
-          if (fail_q[p] == FailW'(ubl_pkg::NicPlaneFail - 1)) begin
+        end else if ((fail_one[p] || fail_more[p]) && !down_q[p]) begin
+          if (32'(fail_q[p]) + (fail_one[p] ? 1 : ubl_pkg::NicTimeoutFail) >= ubl_pkg::NicPlaneFail) begin
             down_q[p]   <= 1'b1;
             pd_log_q[p] <= 1'b1;
           end else begin
-            fail_q[p] <= fail_q[p] + 1'b1;
+            fail_q[p] <= fail_q[p] + (fail_one[p] ? FailW'(1) : FailW'(ubl_pkg::NicTimeoutFail));
           end
         end
       end
@@ -1449,7 +1477,7 @@ module nic_requester #(
   end
   always_ff @(posedge clk_i) begin
     for (int unsigned p = 0; p < Planes; p++) begin
-      if (down_we_i || (fail_evt && pkt_plane == 3'(p) && !down_q[p])) begin
+      if (down_we_i || ((fail_one[p] || fail_more[p]) && !down_q[p])) begin
         probe_q[p] <= now_i + 64'(plane_probe_i);
       end
     end

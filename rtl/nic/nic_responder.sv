@@ -709,7 +709,11 @@ module nic_responder #(
           seen_we  = 1'b1;
           seen_psn = e.psn + 24'd1;
           if (e.drop) begin
-            n.ack_p = w.ack_p | e.ack_req;
+            // Judged later: the peer may send it again as soon as it knows what is here.
+            if (e.ack_req) begin
+              n.ack_p  = 1'b1;
+              n.aplane = rxd_plane;
+            end
           end else if (d.err) begin
             // The peer hears of it when everything before is placed.
             log_valid   = 1'b1;
@@ -743,7 +747,7 @@ module nic_responder #(
 
       EvAdv: begin
         n.in_adv = 1'b0;
-        adv      = ~w.err & (state_i == StReady);
+        adv      = ~w.err;
       end
 
       EvTxc: begin
@@ -924,7 +928,8 @@ module nic_responder #(
         end
       end else begin
         n.in_ack[ack_pl] = 1'b0;
-        if (w.aplane == ack_plane && w.cqe_wait == '0) begin
+        // Whichever plane it waited for first; it may wait for others, and finds nothing to do there.
+        if (w.cqe_wait == '0) begin
           tx_d.becn = w.ce_count != 8'd0;
           tx_d.msn  = w.msn;
           if (w.nak_v) begin
@@ -932,7 +937,7 @@ module nic_responder #(
             tx_d.syndrome = w.nak_syn;
             tx_d.psn      = w.nak_psn;
             n.nak_v       = 1'b0;
-          end else if (w.ack_p && !w.err) begin
+          end else if (w.ack_p && !w.err && state_i == StReady) begin
             tx_valid      = 1'b1;
             tx_d.syndrome = ubl_pkg::SyndromeAck;
             tx_d.psn      = w.done - 24'd1;
@@ -1003,7 +1008,7 @@ module nic_responder #(
     adv_push = adv_push & ~n.in_adv;
     if (adv_push) n.in_adv = 1'b1;
     // One rule queues a QP for an acknowledgement; completions that are not yet written hold it back.
-    want_ack = (n.cqe_wait == '0) & ((n.ack_p & ~n.err) | n.nak_v);
+    want_ack = (n.cqe_wait == '0) & ((n.ack_p & ~n.err & (state_i == StReady)) | n.nak_v);
     apush_pl = n.aplane[PlW-1:0];
     apush    = (ev != EvNone) & want_ack & ~n.in_ack[apush_pl];
     if (apush) n.in_ack[apush_pl] = 1'b1;
@@ -1017,11 +1022,12 @@ module nic_responder #(
     if (rpush) n.in_rd[rpush_pl] = 1'b1;
     // And for receives that a QP in error still holds.
     fl_push = (ev != EvNone) & (state_i == StError) & cfg_i.rq_ring & (n.inflight == '0) &
+              ~n.in_adv &  // what is placed completes first
               (posted != n.used[15:0]) & (slot_gen_i[n.used[MsgW-1:0]] == ~n.used[MsgW]) & ~n.in_fl;
     if (fl_push) n.in_fl = 1'b1;
   end
 
-  assign want_fl = (state_i == StError) & cfg_i.rq_ring & (w.inflight == '0) &
+  assign want_fl = (state_i == StError) & cfg_i.rq_ring & (w.inflight == '0) & ~w.in_adv &
                    (posted != w.used[15:0]) & rqe_here;
 
   // Acknowledgement: what came by each plane, what is placed.
@@ -1040,6 +1046,7 @@ module nic_responder #(
         placed[64*i +: 64] = b_ack.placed;
       end
       placed[63:0] = placed[63:0] | below(w.done[5:0]);
+      placed[{2'd0, w.done[5:0]}] = 1'b0;  // by definition, though done may be about to move
       for (int unsigned p = 0; p < 8; p++) begin
         seen_d = seen[24*p +: 24] - w.done;
         if (seen_d[23] || seen_d > 24'(Window)) seen_d = '0;
@@ -1068,8 +1075,8 @@ module nic_responder #(
     e_new.epoch   = cfg_i.epoch;
     e_new.psn     = h.psn;
     e_new.drop    = ~accept;
-    e_new.known   = qp_ok;
-    e_new.ack_req = h.ack_req;
+    e_new.known   = qp_ok & (dpsn[23] | (dpsn < 24'(Window)));
+    e_new.ack_req = h.ack_req & (accept | deferred);
     e_new.ce      = h.ce;
     cinfo_new     = '0;
     cinfo_new.op  = h.opcode;

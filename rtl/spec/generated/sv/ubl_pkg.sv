@@ -496,6 +496,8 @@ package ubl_pkg;
   localparam int unsigned NicSackBits = 256;  // PSNs an acknowledgement reports one by one
   // packets lost in a row after which a plane counts as down
   localparam int unsigned NicPlaneFail = 32;
+  // for how many of them a time-out counts at which only some planes lack acknowledgements
+  localparam int unsigned NicTimeoutFail = 8;
   // READ packets of a QP in flight: what a responder must be able to keep; more than a round trip
   // at line rate
   localparam int unsigned NicMaxReads = 32;

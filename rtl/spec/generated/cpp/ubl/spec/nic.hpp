@@ -26,6 +26,8 @@ inline constexpr uint32_t kNicMaxWindow = 512u;
 inline constexpr uint32_t kNicSackBits = 256u;  // PSNs an acknowledgement reports one by one
 // packets lost in a row after which a plane counts as down
 inline constexpr uint32_t kNicPlaneFail = 32u;
+// for how many of them a time-out counts at which only some planes lack acknowledgements
+inline constexpr uint32_t kNicTimeoutFail = 8u;
 // READ packets of a QP in flight: what a responder must be able to keep; more than a round trip at
 // line rate
 inline constexpr uint32_t kNicMaxReads = 32u;
