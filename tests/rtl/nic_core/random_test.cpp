@@ -387,7 +387,7 @@ class Traffic {
     while (n < burst && !f.todo.empty() && f.posted - f.freed < f.ring) {
       const bool takes = consumes(f.todo.front());
       // The eager ones do not care whether the peer is ready.
-      if (takes && !f.eager && p.receives <= f.consuming) break;
+      if (takes && !f.eager && !f.bad && p.receives <= f.consuming) break;
       f.consuming += takes;
       b.write_wqe(f.card, f.qpn, f.todo.front());
       f.todo.pop_front();
