@@ -126,6 +126,7 @@ class Monitor {
     enabled_at_[c] = now;
   }
   void set_enabled(unsigned c, bool v) {
+    if (trace) show(c, 0, v ? "enabled" : "disabled", 0, 0, 0, 0, 0);
     enabled_[c] = v;
     enabled_at_[c] = now;
   }

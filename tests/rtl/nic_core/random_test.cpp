@@ -786,7 +786,8 @@ void errors_at_random(uint64_t salt) {
       const uint64_t at = kLanding + (q * kReceives + k) * 0x4000;
       EXPECT_TRUE(to.read(at, 0x4000) == p.seen[k])
           << "QP " << q << " receive " << k << " written after its completion, kind " << p.kind;
-      if (p.kind == kRefused && k >= p.turn) continue;
+      // What is behind the offending message may have been executed.
+      if (k >= p.turn && p.kind != kNone && p.kind != kLocal) continue;
       std::vector<uint8_t> want(0x4000);
       if (k < p.taker.size() && good(p, p.taker[k])) {
         const Wqe& w = p.messages[p.taker[k]];
@@ -832,6 +833,7 @@ void errors_at_any_moment(uint64_t salt) {
   Rng rng = ubl::test::rng(salt + 1);
   vary(b.timing, rng);
   if (rng() % 2) b.timing.mem_max = 900;
+  b.monitor.lag = 5000;  // what was judged while a card was disabled is reported much later
   uint32_t lkey[2], rkey[2], landing[2];
   for (unsigned c = 0; c < 2; ++c) {
     b.card[c]->skip = rng() % 2;

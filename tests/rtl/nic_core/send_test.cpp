@@ -297,7 +297,7 @@ TEST(SendCount, OfReceivesWraps) {
     b.make_cq(c, 0, 12);
     b.make_cq(c, 1, 12);
   }
-  b.connect(3, 0, 0, 1, [](QpCtx& x) { Bench<Vnic_core_p1Chk, 1>::add_ring(x, 3, 6); });
+  b.connect(3, 1, 0, 1, [](QpCtx& x) { Bench<Vnic_core_p1Chk, 1>::add_ring(x, 3, 6); });
   b.b().on_wire = [](Frame&, unsigned) { return false; };
   Wqe r;
   r.opcode = raw(WqeOp::kRecv);
@@ -463,6 +463,7 @@ void run_row(T& t, const Row& row) {
   EXPECT_EQ(*syndromes.begin(), raw(want));
   EXPECT_EQ(psn, bad);
   if (second || row.placed) t.undefined(t.place(51), 0x4000);
+  t.undefined(t.place(52), 0x4000);  // what is behind may have been executed
   t.fresh();
 }
 
@@ -501,7 +502,7 @@ TYPED_TEST(Refused, Malformed) {
     r.length = length;
     return r;
   };
-  const std::vector<Row> rows = {
+  std::vector<Row> rows = {
       frame(
           "payload above MTU", [](Frame& f) { f.h.len = 4097; }, {}, 4096),
       frame(
@@ -541,8 +542,9 @@ TYPED_TEST(Refused, Malformed) {
           "unknown opcode", [](Frame& f) { f.h.opcode = 0x06; }, {}, 64),
   };
   for (auto& row : rows) {
+    // The buffer is not what is wrong.
+    if (row.length == 64) row.spoil_recv = [](Wqe& w) { w.length = 0x2000; };
     run_row(*this, row);
-    if (testing::Test::HasFailure()) return;
   }
 }
 
@@ -689,40 +691,6 @@ TYPED_TEST(Refused, QpWithoutARing) {
   this->expect_no_cqe(1, 1);  // these receives have no entries to complete
 }
 
-// Nothing but READs may follow a READ that has no answer yet.
-TYPED_TEST(Refused, SendBehindAnOpenRead) {
-  auto& b = this->bench;
-  const uint32_t inbox = b.make_mr(0, 8, 0x600000, kSize, false, false, false, true);
-  const uint32_t outbox = b.make_mr(1, 8, kSrc, kSize, false, false, false, false, true);
-  std::vector<Frame> asked;
-  this->record(0, asked);
-  b.b().stuck_bulk = true;
-  for (unsigned i = 0; i < 3; ++i) this->receive(i);
-  Wqe w;
-  w.opcode = raw(WqeOp::kRead);
-  w.signalled = 1;
-  w.vc = raw(Vc::kReq);
-  w.length = 80000;
-  w.laddr = 0x600000;
-  w.raddr = kSrc;
-  w.lkey = inbox;
-  w.rkey = outbox;
-  b.post(0, this->kQp, w);
-  b.run(1500);
-  ASSERT_EQ(asked.size(), 20u);
-  Frame f = asked.back();
-  f.h.psn = (f.h.psn + 1) & 0xffffff;
-  f.h.opcode = raw(PktOp::kSend);
-  f.h.raddr = 0;
-  f.h.rkey = f.h.len = 0;
-  b.b().receive(f, this->kPlane);
-  b.run(500);
-  this->expect_log(1, {ErrCause::kMalformed});
-  b.b().stuck_bulk = false;
-  for (unsigned i = 0; i < 3; ++i) this->expect_flushed(i);
-  this->expect_no_cqe(1, 1);
-}
-
 // The first check that fails decides.
 TYPED_TEST(Refused, ChecksHaveAnOrder) {
   auto& b = this->bench;
@@ -814,6 +782,7 @@ TYPED_TEST(Refused, ErrorsWaitForPlacements) {
     EXPECT_NE(b.wait_cqe(0, 0).status, raw(CqeStatus::kFlushed));
     this->expect_cqe(0, 0, 5, CqeStatus::kFlushed);
     this->expect_no_cqe(1, 1);
+    this->undefined(this->place(15), 0x4000);  // behind it: may have been executed
     this->fresh();
   }
 }
@@ -1218,6 +1187,7 @@ TYPED_TEST(Send, UnreadablePayloadIsLocalMemory) {
   this->delivered(this->place(0), 5000, 0x8000);
   this->delivered(this->place(1), 5000, 0x8000);
   this->undefined(this->place(2), 0x4000);
+  this->undefined(this->place(3), 0x4000);
 }
 
 // The window, the fence and other operations: order is that of the send ring.
