@@ -239,8 +239,6 @@ class Monitor {
       for (uint64_t k = kHalf + r.done; h.red_ordered && is_reduce(h.opcode) && k < i; ++k) {
         need(r.accepted.count(k), c, h.dst_qpn, "ordered REDUCE before its turn", h.psn);
       }
-    } else if (i >= kHalf + r.done && !r.accepted.count(i)) {
-      r.dropped_new = true;
     }
     return q.life;
   }
@@ -303,7 +301,7 @@ class Monitor {
     unsigned messages = 0;
   };
   struct Receiver {
-    bool valid = false, failed = false, naked = false, dropped_new = false;
+    bool valid = false, failed = false, naked = false;
     uint64_t done = 0;
     std::set<uint64_t> offered, accepted;
     std::map<uint64_t, Event> placed;      // index -> when; kept below done for a while
@@ -499,8 +497,8 @@ class Monitor {
          d.psn);
     need(done >= kHalf + r.last_done, c, d.src_qpn, "acknowledgements go backwards", d.psn);
     if (!ack && !rnr) {
-      need(r.dropped_new || r.failed || r.reads != 0 || done != kHalf + r.done || r.done != 0, c,
-           d.src_qpn, "NAK of nothing", d.psn);
+      need(r.offered.count(done) || r.failed || r.reads != 0 || done < kHalf + r.done, c, d.src_qpn,
+           "NAK of what did not come", d.psn);
       r.naked = true;
       r.nak_syndrome = d.syndrome;
       r.nak_psn = d.psn;
