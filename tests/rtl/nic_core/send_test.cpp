@@ -483,17 +483,6 @@ constexpr auto kInvalid = CqeStatus::kRemoteInvalid;
 constexpr auto kOperation = CqeStatus::kRemoteOperation;
 
 TYPED_TEST(Refused, Malformed) {
-  const uint32_t rkey = this->rkey[1];
-  auto become = [rkey](PktOp op) {
-    return [op, rkey](Frame& f) {
-      f.h.opcode = raw(op);
-      f.h.raddr = kDst;
-      f.h.rkey = rkey;
-      f.h.len = 64;
-      f.payload.resize(64);
-      if (op == PktOp::kReadRequest) f.payload.clear();
-    };
-  };
   auto frame = [](const char* name, std::function<void(Frame&)> first,
                   std::function<void(Frame&)> second, uint32_t length) {
     Row r{name, kInvalid, ErrCause::kMalformed};
@@ -525,11 +514,6 @@ TYPED_TEST(Refused, Malformed) {
           "second too long", {}, [](Frame& f) { f.h.rkey = 7999; }, 8000),
       frame(
           "second empty", {}, [](Frame& f) { f.h.len = 0, f.payload.clear(); }, 8000),
-      frame("WRITE inside", {}, become(PktOp::kWrite), 8000),
-      frame("WRITE with immediate inside", {}, become(PktOp::kWriteImm), 8000),
-      frame("REDUCE inside", {}, become(PktOp::kReduce), 8000),
-      frame("REDUCE with immediate inside", {}, become(PktOp::kReduceImm), 8000),
-      frame("READ inside", {}, become(PktOp::kReadRequest), 8000),
       frame(
           "unknown opcode", [](Frame& f) { f.h.opcode = 0x06; }, {}, 64),
   };
@@ -541,8 +525,20 @@ TYPED_TEST(Refused, Malformed) {
   }
 }
 
-// The place of a packet in its message, also when the entry has room for it.
-TYPED_TEST(Refused, Offsets) {
+// The place of a packet in its message, also when the entry has room for it: nic_send.md has these
+// as malformed, although packets in any order make it hard to tell.
+TYPED_TEST(Refused, PlaceInTheMessage) {
+  const uint32_t rkey = this->rkey[1];
+  auto become = [rkey](PktOp op) {
+    return [op, rkey](Frame& f) {
+      f.h.opcode = raw(op);
+      f.h.raddr = kDst;
+      f.h.rkey = rkey;
+      f.h.len = 64;
+      f.payload.resize(64);
+      if (op == PktOp::kReadRequest) f.payload.clear();
+    };
+  };
   auto frame = [](const char* name, std::function<void(Frame&)> first,
                   std::function<void(Frame&)> second, uint32_t length) {
     Row r{name, kInvalid, ErrCause::kMalformed};
@@ -560,6 +556,11 @@ TYPED_TEST(Refused, Offsets) {
           "offset repeats", {}, [](Frame& f) { f.h.raddr -= 4096; }, 8000),
       frame(
           "offset skips", {}, [](Frame& f) { f.h.raddr += 4, f.h.rkey += 4; }, 8000),
+      frame("WRITE inside", {}, become(PktOp::kWrite), 8000),
+      frame("WRITE with immediate inside", {}, become(PktOp::kWriteImm), 8000),
+      frame("REDUCE inside", {}, become(PktOp::kReduce), 8000),
+      frame("REDUCE with immediate inside", {}, become(PktOp::kReduceImm), 8000),
+      frame("READ inside", {}, become(PktOp::kReadRequest), 8000),
   };
   for (auto& row : rows) {
     if (row.length == 64) row.spoil_recv = [](Wqe& w) { w.length = 0x2000; };
