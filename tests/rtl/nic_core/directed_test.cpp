@@ -22,7 +22,7 @@ TYPED_TEST(Core, WritesAMessageAndCompletes) {
   this->expect_copied(0, 10000);
   b.settle();
   EXPECT_EQ(this->all(b.a().counts.txd), 3u);
-  EXPECT_EQ(this->all(b.b().counts.acks), 1u);
+  EXPECT_LE(this->all(b.b().counts.acks), this->kSprays ? 2u : 1u);
   EXPECT_TRUE(b.log(0).empty());
   EXPECT_TRUE(b.log(1).empty());
 }
@@ -1217,45 +1217,47 @@ TYPED_TEST(Read, MemoryThatRefuses) {
   this->expect_log(0, {ErrCause::kMemWrite});
 }
 
-// Beyond what the contract lets a requester do.
-TYPED_TEST(Read, BadRequestersAreRefused) {
-  if (this->kSprays) GTEST_SKIP() << "eight ports hold more than the table";
+// Beyond what the contract lets a requester do: more READs than the table holds, something else
+// behind them. Whatever becomes of these, the READs before them are answered.
+TYPED_TEST(Read, BadRequestersDoNoHarm) {
   auto& b = this->bench;
-  std::vector<Frame> asked;
-  b.a().on_wire = [&](Frame& f, unsigned) { return asked.push_back(f), true; };
-  b.b().stuck_bulk = true;
-  b.connect(this->kQp, this->kMask, 0, 1, [](QpCtx& x) { x.window = kNicMaxWindow; });
-  b.post(0, this->kQp, this->read(200000, 1));
-  b.run(3000);
-  ASSERT_EQ(asked.size(), kNicMaxReads);
-  // Sixteen wait in the port, the others in the responder's table.
-  Frame f = asked.back();
-  f.due = 0;
-  for (unsigned i = 0; i < 17; ++i) {
-    this->expect_log(1, {});
-    f.h.psn = (f.h.psn + 1) & 0xffffff;
-    b.b().receive(f, this->kPlane);
-    b.run(100);
+  b.wr(0, reg::kNicTimeout, 100000);
+  for (bool write : {false, true}) {
+    std::vector<Frame> asked;
+    b.a().on_wire = [&](Frame& f, unsigned) { return asked.push_back(f), true; };
+    b.b().stuck_bulk = true;
+    b.connect(this->kQp, this->kMask, 0, 1, [](QpCtx& x) { x.window = kNicMaxWindow; });
+    b.post(0, this->kQp, this->read(200000, 1));
+    b.run(3000);
+    ASSERT_EQ(asked.size(), kNicMaxReads);
+    this->sort(asked);
+    const uint64_t placed = b.monitor.totals[1].placed;
+    Frame f = asked.back();
+    f.due = 0;
+    f.h.ack_req = 0;
+    for (unsigned i = 0; i < 40; ++i) {
+      f.h.psn = (f.h.psn + 1) & 0xffffff;
+      if (write) {
+        f.h.opcode = raw(PktOp::kWrite);
+        f.h.vc = raw(Vc::kReq);
+        f.h.rkey = this->rkey[1] ^ 1;
+        f.h.len = 0;
+      }
+      b.b().receive(f, this->kPlane);
+      b.run(50);
+    }
+    b.b().stuck_bulk = false;
+    b.monitor.ignore(0, this->kQp);
+    b.run(3000);
+    EXPECT_TRUE(b.a().mem.read(this->kIn, 32 * 4096) == b.b().mem.read(kSrc, 32 * 4096));
+    EXPECT_LE(b.monitor.totals[1].placed - placed, 40u);
+    this->again();
+    const std::vector<uint8_t> zero(kSize);
+    b.a().mem.write(this->kIn, zero.data(), zero.size());
+    b.post(0, this->kQp, this->read(20000, 2));
+    this->expect_cqe(0, 0, 2, CqeStatus::kOk);
+    this->expect_read(0, 20000);
   }
-  this->expect_log(1, {ErrCause::kMalformed});
-  b.b().stuck_bulk = false;
-  b.settle();
-  this->again();
-  asked.clear();
-  b.a().on_wire = [&](Frame& g, unsigned) { return asked.push_back(g), true; };
-  b.b().stuck_bulk = true;
-  b.post(0, this->kQp, this->read(100000, 1));
-  b.run(1000);
-  f = asked.back();
-  f.h.psn = (f.h.psn + 1) & 0xffffff;
-  f.h.opcode = raw(PktOp::kWrite);
-  f.h.len = 0;
-  f.due = 0;
-  b.b().receive(f, this->kPlane);
-  b.run(500);
-  this->expect_log(1, {ErrCause::kMalformed});
-  b.b().stuck_bulk = false;
-  b.settle();
 }
 
 TYPED_TEST(Read, ResetInMidOperation) {

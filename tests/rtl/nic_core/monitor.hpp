@@ -4,11 +4,14 @@
 // What must hold in every cycle of every run, whatever the network does: rtl/nic/nic_transport.md.
 // The monitor sees the bundles of both cards and keeps, per QP, a sender (what is outstanding) and
 // a receiver (what was placed, what was seen on which plane) that follow what really happened. It
-// throws std::runtime_error when a card says or does something that contradicts them.
+// throws std::runtime_error when a card says or does something that contradicts them. With
+// UBL_TRACE set it prints everything it sees.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -110,7 +113,8 @@ class Monitor {
   };
   Totals totals[2];
   bool on = true;
-  uint64_t now = 0;  // cycles of the bench
+  bool trace = std::getenv("UBL_TRACE") != nullptr;  // all bundles, to standard error
+  uint64_t now = 0;                                  // cycles of the bench
   // From an input of a card to the output that shows it, at most; more is a missing report.
   unsigned lag = 400;
 
@@ -122,6 +126,7 @@ class Monitor {
     enabled_at_[c] = now;
   }
   void set_enabled(unsigned c, bool v) {
+    if (trace) show(c, 0, v ? "enabled" : "disabled", 0, 0, 0, 0, 0);
     enabled_[c] = v;
     enabled_at_[c] = now;
   }
@@ -162,6 +167,11 @@ class Monitor {
 
   // ------------------------------------------------------------------------ outputs of a card
   void txd(unsigned c, unsigned plane, const Txd& d) {
+    if (trace) {
+      show(c, plane, d.opcode == raw(PktOp::kAck) ? "ack" : "txd", d.src_qpn, d.psn, d.opcode,
+           d.ack_req, d.syndrome);
+      if (d.opcode == raw(PktOp::kAck)) show_sack(Sack(d.sack));
+    }
     if (!on) return;
     if (d.opcode == raw(PktOp::kAck)) {
       ack_out(c, plane, d);
@@ -178,6 +188,7 @@ class Monitor {
 
   // A header was taken by a card.
   void header(unsigned c, unsigned plane, const Rxh& h) {
+    if (trace) show(c, plane, "rxh", h.dst_qpn, h.psn, h.opcode, h.ack_req, h.err);
     if (!on || h.err != 0 || !qps_[c].count(h.dst_qpn)) return;
     Qp& q = qps_[c][h.dst_qpn];
     if (q.flux) q.dirty_rx = true;
@@ -207,6 +218,7 @@ class Monitor {
 
   // A verdict on a frame; the bench hands the life it returns to placed().
   unsigned verdict(unsigned c, unsigned plane, const Rxh& h, const Rxv& v) {
+    if (trace) show(c, plane, "rxv", v.qpn, h.psn, h.opcode, h.ack_req, v.action);
     if (!on || !qps_[c].count(h.dst_qpn)) return 0;
     Qp& q = qps_[c][h.dst_qpn];
     (void)plane;
@@ -227,14 +239,13 @@ class Monitor {
       for (uint64_t k = kHalf + r.done; h.red_ordered && is_reduce(h.opcode) && k < i; ++k) {
         need(r.accepted.count(k), c, h.dst_qpn, "ordered REDUCE before its turn", h.psn);
       }
-    } else if (i >= kHalf + r.done && !r.accepted.count(i)) {
-      r.dropped_new = true;
     }
     return q.life;
   }
 
   // rxd was taken.
   void placed(unsigned c, unsigned plane, const Rxh& h, const Rxv& v, bool err, unsigned life) {
+    if (trace) show(c, plane, "rxd", v.qpn, h.psn, h.opcode, err, v.action);
     if (!on || !qps_[c].count(h.dst_qpn)) return;
     Qp& q = qps_[c][h.dst_qpn];
     if (q.life != life || q.flux) return;
@@ -290,7 +301,7 @@ class Monitor {
     unsigned messages = 0;
   };
   struct Receiver {
-    bool valid = false, failed = false, naked = false, dropped_new = false;
+    bool valid = false, failed = false, naked = false;
     uint64_t done = 0;
     std::set<uint64_t> offered, accepted;
     std::map<uint64_t, Event> placed;      // index -> when; kept below done for a while
@@ -326,6 +337,25 @@ class Monitor {
   }
   uint64_t index_tx(const Qp& q, uint32_t psn) const {
     return near(q.sender.una, q.ctx.sq_psn, psn);
+  }
+
+  void show(unsigned c, unsigned plane, const char* what, unsigned qpn, uint32_t psn, unsigned op,
+            unsigned flag, unsigned more) const {
+    std::fprintf(stderr, "%8llu card %u plane %u %s qp %u psn %06x op %02x %u %02x\n",
+                 static_cast<unsigned long long>(now), c, plane, what, qpn, psn, op, flag, more);
+  }
+  static void show_sack(const Sack& k) {
+    std::fprintf(stderr, "%*s seen", 10, "");
+    for (unsigned p = 0; p < 8; ++p) std::fprintf(stderr, " %u", k.seen(p));
+    std::fprintf(stderr, " placed");
+    for (unsigned i = 0; i < 256; ++i) {
+      if (i % 64 == 0) std::fprintf(stderr, " ");
+      if (i % 4 == 0) {
+        std::fprintf(stderr, "%x",
+                     k.placed(i) * 8 + k.placed(i + 1) * 4 + k.placed(i + 2) * 2 + k.placed(i + 3));
+      }
+    }
+    std::fprintf(stderr, "\n");
   }
 
   void advance(Receiver& r) {
@@ -467,8 +497,8 @@ class Monitor {
          d.psn);
     need(done >= kHalf + r.last_done, c, d.src_qpn, "acknowledgements go backwards", d.psn);
     if (!ack && !rnr) {
-      need(r.dropped_new || r.failed || r.reads != 0 || done != kHalf + r.done || r.done != 0, c,
-           d.src_qpn, "NAK of nothing", d.psn);
+      need(r.offered.count(done) || r.failed || r.reads != 0 || done < kHalf + r.done, c, d.src_qpn,
+           "NAK of what did not come", d.psn);
       r.naked = true;
       r.nak_syndrome = d.syndrome;
       r.nak_psn = d.psn;

@@ -92,12 +92,12 @@ class Traffic {
 
   void run() {
     const unsigned every = plan_.every != 0 ? plan_.every : 1 + static_cast<unsigned>(rng() % 20);
-    bench.run_until(
-        [&] {
-          if (rng() % every == 0) drive();
-          return done();
-        },
-        20000000);
+    const uint64_t limit = bench.cycles + 400000 + 3000ull * plan_.qps * plan_.messages;
+    while (!done()) {
+      if (rng() % every == 0) drive();
+      bench.step();
+      if (bench.cycles > limit) fail("not done: " + state());
+    }
     bench.settle();
     for (unsigned c = 0; c < 2; ++c) take_log(c), finish(c);
   }
@@ -346,6 +346,25 @@ class Traffic {
     return true;
   }
 
+  // Who waits for what.
+  std::string state() {
+    std::ostringstream s;
+    for (auto& f : flows_) {
+      if (f.todo.empty() && f.model->sends.empty() && f.model->recvs.empty() &&
+          (f.model->failed || bench.monitor.finished(f.card, f.qpn))) {
+        continue;
+      }
+      const QpStatus q = bench.status(f.card, f.qpn), p = bench.status(1 - f.card, f.qpn);
+      s << "\n  card " << f.card << " QP " << f.qpn << (f.bad ? " (bad)" : "") << " to post "
+        << f.todo.size() << " completions " << f.model->sends.size() << " receives "
+        << f.model->recvs.size() << " head " << q.sq_head << " tail " << q.sq_tail << std::hex
+        << " next " << q.next_psn << " una " << q.una_psn << " state " << unsigned(q.state)
+        << " peer expects " << p.expected_psn << " state " << unsigned(p.state) << std::dec
+        << " posted receives " << peer(f).receives << " done " << peer(f).received;
+    }
+    return s.str();
+  }
+
   // What a driver does now and then.
   void drive() {
     auto& b = bench;
@@ -368,7 +387,7 @@ class Traffic {
     while (n < burst && !f.todo.empty() && f.posted - f.freed < f.ring) {
       const bool takes = consumes(f.todo.front());
       // The eager ones do not care whether the peer is ready.
-      if (takes && !f.eager && p.receives <= f.consuming) break;
+      if (takes && !f.eager && !f.bad && p.receives <= f.consuming) break;
       f.consuming += takes;
       b.write_wqe(f.card, f.qpn, f.todo.front());
       f.todo.pop_front();
@@ -767,7 +786,8 @@ void errors_at_random(uint64_t salt) {
       const uint64_t at = kLanding + (q * kReceives + k) * 0x4000;
       EXPECT_TRUE(to.read(at, 0x4000) == p.seen[k])
           << "QP " << q << " receive " << k << " written after its completion, kind " << p.kind;
-      if (p.kind == kRefused && k >= p.turn) continue;
+      // What is behind the offending message may have been executed.
+      if (k >= p.turn && p.kind != kNone && p.kind != kLocal) continue;
       std::vector<uint8_t> want(0x4000);
       if (k < p.taker.size() && good(p, p.taker[k])) {
         const Wqe& w = p.messages[p.taker[k]];
@@ -813,6 +833,7 @@ void errors_at_any_moment(uint64_t salt) {
   Rng rng = ubl::test::rng(salt + 1);
   vary(b.timing, rng);
   if (rng() % 2) b.timing.mem_max = 900;
+  b.monitor.lag = 5000;  // what was judged while a card was disabled is reported much later
   uint32_t lkey[2], rkey[2], landing[2];
   for (unsigned c = 0; c < 2; ++c) {
     b.card[c]->skip = rng() % 2;

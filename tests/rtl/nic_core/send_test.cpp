@@ -297,7 +297,7 @@ TEST(SendCount, OfReceivesWraps) {
     b.make_cq(c, 0, 12);
     b.make_cq(c, 1, 12);
   }
-  b.connect(3, 0, 0, 1, [](QpCtx& x) { Bench<Vnic_core_p1Chk, 1>::add_ring(x, 3, 6); });
+  b.connect(3, 1, 0, 1, [](QpCtx& x) { Bench<Vnic_core_p1Chk, 1>::add_ring(x, 3, 6); });
   b.b().on_wire = [](Frame&, unsigned) { return false; };
   Wqe r;
   r.opcode = raw(WqeOp::kRecv);
@@ -463,6 +463,7 @@ void run_row(T& t, const Row& row) {
   EXPECT_EQ(*syndromes.begin(), raw(want));
   EXPECT_EQ(psn, bad);
   if (second || row.placed) t.undefined(t.place(51), 0x4000);
+  t.undefined(t.place(52), 0x4000);  // what is behind may have been executed
   t.fresh();
 }
 
@@ -482,6 +483,51 @@ constexpr auto kInvalid = CqeStatus::kRemoteInvalid;
 constexpr auto kOperation = CqeStatus::kRemoteOperation;
 
 TYPED_TEST(Refused, Malformed) {
+  auto frame = [](const char* name, std::function<void(Frame&)> first,
+                  std::function<void(Frame&)> second, uint32_t length) {
+    Row r{name, kInvalid, ErrCause::kMalformed};
+    r.spoil_frame = std::move(first);
+    r.spoil_second = std::move(second);
+    r.length = length;
+    return r;
+  };
+  std::vector<Row> rows = {
+      frame(
+          "payload above MTU", [](Frame& f) { f.h.len = 4097; }, {}, 4096),
+      frame(
+          "next number", [](Frame& f) { f.h.raddr += 1ull << 32; }, {}, 64),
+      frame(
+          "last number", [](Frame& f) { f.h.raddr -= 1ull << 32; }, {}, 64),
+      frame(
+          "top bit of the number", [](Frame& f) { f.h.raddr ^= 1ull << 55; }, {}, 64),
+      frame(
+          "shorter message", [](Frame& f) { f.h.rkey -= 1; }, {}, 64),
+      frame(
+          "no message", [](Frame& f) { f.h.rkey = 0; }, {}, 64),
+      frame(
+          "empty, not the last", [](Frame& f) { f.h.len = 0, f.payload.clear(); }, {}, 64),
+      frame(
+          "immediate too early", [](Frame& f) { f.h.opcode = raw(PktOp::kSendImm); }, {}, 8000),
+      frame(
+          "second number", {}, [](Frame& f) { f.h.raddr += 1ull << 32; }, 8000),
+      frame(
+          "second too long", {}, [](Frame& f) { f.h.rkey = 7999; }, 8000),
+      frame(
+          "second empty", {}, [](Frame& f) { f.h.len = 0, f.payload.clear(); }, 8000),
+      frame(
+          "unknown opcode", [](Frame& f) { f.h.opcode = 0x06; }, {}, 64),
+  };
+  for (auto& row : rows) {
+    // The buffer is not what is wrong.
+    if (row.length == 64) row.spoil_recv = [](Wqe& w) { w.length = 0x2000; };
+    run_row(*this, row);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+// The place of a packet in its message, also when the entry has room for it: nic_send.md has these
+// as malformed, although packets in any order make it hard to tell.
+TYPED_TEST(Refused, PlaceInTheMessage) {
   const uint32_t rkey = this->rkey[1];
   auto become = [rkey](PktOp op) {
     return [op, rkey](Frame& f) {
@@ -501,46 +547,23 @@ TYPED_TEST(Refused, Malformed) {
     r.length = length;
     return r;
   };
-  const std::vector<Row> rows = {
-      frame(
-          "payload above MTU", [](Frame& f) { f.h.len = 4097; }, {}, 4096),
-      frame(
-          "next number", [](Frame& f) { f.h.raddr += 1ull << 32; }, {}, 64),
-      frame(
-          "last number", [](Frame& f) { f.h.raddr -= 1ull << 32; }, {}, 64),
-      frame(
-          "top bit of the number", [](Frame& f) { f.h.raddr ^= 1ull << 55; }, {}, 64),
+  std::vector<Row> rows = {
       frame(
           "offset", [](Frame& f) { f.h.raddr += 1, f.h.rkey += 1; }, {}, 64),
       frame(
           "high offset", [](Frame& f) { f.h.raddr += 1u << 31, f.h.rkey += 1u << 31; }, {}, 64),
       frame(
-          "shorter message", [](Frame& f) { f.h.rkey -= 1; }, {}, 64),
-      frame(
-          "no message", [](Frame& f) { f.h.rkey = 0; }, {}, 64),
-      frame(
-          "empty, not the last", [](Frame& f) { f.h.len = 0, f.payload.clear(); }, {}, 64),
-      frame(
-          "immediate too early", [](Frame& f) { f.h.opcode = raw(PktOp::kSendImm); }, {}, 8000),
-      frame(
-          "second number", {}, [](Frame& f) { f.h.raddr += 1ull << 32; }, 8000),
-      frame(
           "offset repeats", {}, [](Frame& f) { f.h.raddr -= 4096; }, 8000),
       frame(
           "offset skips", {}, [](Frame& f) { f.h.raddr += 4, f.h.rkey += 4; }, 8000),
-      frame(
-          "second too long", {}, [](Frame& f) { f.h.rkey = 7999; }, 8000),
-      frame(
-          "second empty", {}, [](Frame& f) { f.h.len = 0, f.payload.clear(); }, 8000),
       frame("WRITE inside", {}, become(PktOp::kWrite), 8000),
       frame("WRITE with immediate inside", {}, become(PktOp::kWriteImm), 8000),
       frame("REDUCE inside", {}, become(PktOp::kReduce), 8000),
       frame("REDUCE with immediate inside", {}, become(PktOp::kReduceImm), 8000),
       frame("READ inside", {}, become(PktOp::kReadRequest), 8000),
-      frame(
-          "unknown opcode", [](Frame& f) { f.h.opcode = 0x06; }, {}, 64),
   };
   for (auto& row : rows) {
+    if (row.length == 64) row.spoil_recv = [](Wqe& w) { w.length = 0x2000; };
     run_row(*this, row);
     if (testing::Test::HasFailure()) return;
   }
@@ -689,40 +712,6 @@ TYPED_TEST(Refused, QpWithoutARing) {
   this->expect_no_cqe(1, 1);  // these receives have no entries to complete
 }
 
-// Nothing but READs may follow a READ that has no answer yet.
-TYPED_TEST(Refused, SendBehindAnOpenRead) {
-  auto& b = this->bench;
-  const uint32_t inbox = b.make_mr(0, 8, 0x600000, kSize, false, false, false, true);
-  const uint32_t outbox = b.make_mr(1, 8, kSrc, kSize, false, false, false, false, true);
-  std::vector<Frame> asked;
-  this->record(0, asked);
-  b.b().stuck_bulk = true;
-  for (unsigned i = 0; i < 3; ++i) this->receive(i);
-  Wqe w;
-  w.opcode = raw(WqeOp::kRead);
-  w.signalled = 1;
-  w.vc = raw(Vc::kReq);
-  w.length = 80000;
-  w.laddr = 0x600000;
-  w.raddr = kSrc;
-  w.lkey = inbox;
-  w.rkey = outbox;
-  b.post(0, this->kQp, w);
-  b.run(1500);
-  ASSERT_EQ(asked.size(), 20u);
-  Frame f = asked.back();
-  f.h.psn = (f.h.psn + 1) & 0xffffff;
-  f.h.opcode = raw(PktOp::kSend);
-  f.h.raddr = 0;
-  f.h.rkey = f.h.len = 0;
-  b.b().receive(f, this->kPlane);
-  b.run(500);
-  this->expect_log(1, {ErrCause::kMalformed});
-  b.b().stuck_bulk = false;
-  for (unsigned i = 0; i < 3; ++i) this->expect_flushed(i);
-  this->expect_no_cqe(1, 1);
-}
-
 // The first check that fails decides.
 TYPED_TEST(Refused, ChecksHaveAnOrder) {
   auto& b = this->bench;
@@ -814,6 +803,7 @@ TYPED_TEST(Refused, ErrorsWaitForPlacements) {
     EXPECT_NE(b.wait_cqe(0, 0).status, raw(CqeStatus::kFlushed));
     this->expect_cqe(0, 0, 5, CqeStatus::kFlushed);
     this->expect_no_cqe(1, 1);
+    this->undefined(this->place(15), 0x4000);  // behind it: may have been executed
     this->fresh();
   }
 }
@@ -1218,6 +1208,7 @@ TYPED_TEST(Send, UnreadablePayloadIsLocalMemory) {
   this->delivered(this->place(0), 5000, 0x8000);
   this->delivered(this->place(1), 5000, 0x8000);
   this->undefined(this->place(2), 0x4000);
+  this->undefined(this->place(3), 0x4000);
 }
 
 // The window, the fence and other operations: order is that of the send ring.

