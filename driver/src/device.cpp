@@ -57,7 +57,8 @@ const char* object_name(spec::ObjOp op) {
 
 bool ErrorEntry::recovers() const {
   return cause == spec::ErrCause::kFcs || cause == spec::ErrCause::kIcrc ||
-         cause == spec::ErrCause::kFraming || cause == spec::ErrCause::kPlaneDown;
+         cause == spec::ErrCause::kFraming || cause == spec::ErrCause::kMalformed ||
+         cause == spec::ErrCause::kBadQp || cause == spec::ErrCause::kPlaneDown;
 }
 
 std::string ErrorEntry::describe() const {

@@ -158,7 +158,8 @@ TEST(Faults, SendWithoutABufferIsNamed) {
         const TempFile small(fmt::format("- what: short_receive\n  where: {}\n", card));
         const Outcome b = ublsim(run + small.path());
         EXPECT_TRUE(ends_with_status(b, 3));
-        EXPECT_THAT(b.output, ::testing::ContainsRegex("QP [0-9]+ PSN [0-9]+: (remote_invalid|local_length)"));
+        EXPECT_THAT(b.output, ::testing::ContainsRegex(
+                                  "QP [0-9]+ PSN [0-9]+: (remote_invalid|local_length)"));
       }
   const TempFile unknown("- what: no_receive\n  where: card2\n");
   expect_usage("run sendmsg --cards 2 --faults " + unknown.path(), "no card 'card2'");

@@ -840,7 +840,7 @@ TYPED_TEST(Transport, ReceiverNotReady) {
 
 TYPED_TEST(Transport, ReceiverGetsReady) {
   auto& b = this->bench;
-  b.wr(0, reg::kNicRnrTimer, 300);
+  b.wr(0, reg::kNicRnrTimer, 2000);  // time for a receive to be posted between two answers
   for (unsigned retry : {3u, 15u}) {
     SCOPED_TRACE(retry);
     this->clear_target();

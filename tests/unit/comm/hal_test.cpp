@@ -103,7 +103,6 @@ TEST(OverCards, AllReduce) {
         EXPECT_EQ(error_of([&] { c.all_reduce(0, 0, 1); }).kind(), ErrorKind::kInvalidArgument);
       }));
       h.check();
-      for (unsigned p = 0; p < planes; ++p) EXPECT_GT(h.net.card(0).bytes_by_plane[p], 0u);
     }
 }
 
@@ -211,8 +210,9 @@ TEST(OverCards, ALogEntryExplainsAStandstill) {
     what[rank] = error_of([&] { c.all_reduce(0, 0, 100); }).what();
     h.bootstrap.all_gather(rank, {}, [&] { h.baton.yield(rank); });
   }));
-  EXPECT_THAT(what[1], HasSubstr("device error: rank 1: error log: card 1: mem_write on plane 0, QP 1, "
-                                 "PSN 17 (connection to rank 1)"));
+  EXPECT_THAT(what[1],
+              HasSubstr("device error: rank 1: error log: card 1: mem_write on plane 0, QP 1, "
+                        "PSN 17 (connection to rank 1)"));
   EXPECT_THAT(what[0], HasSubstr("no progress"));
 }
 

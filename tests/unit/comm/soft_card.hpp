@@ -57,8 +57,6 @@ class SoftCard : public driver::Transport {
   /// A completion just before it is written, to spoil it.
   std::function<void(spec::Cqe&)> spoil;
   std::vector<std::string> violations;
-  std::map<unsigned, uint64_t> bytes_by_plane;
-  unsigned plane_ = 0;
   unsigned live_buffers = 0;
 
   uint16_t node() const { return node_; }
@@ -281,6 +279,11 @@ class SoftCard : public driver::Transport {
     const auto op = static_cast<spec::WqeOp>(w.opcode);
     const bool reduce = op == spec::WqeOp::kReduce || op == spec::WqeOp::kReduceImm;
     const bool imm = op == spec::WqeOp::kWriteImm || op == spec::WqeOp::kReduceImm;
+    if (op == spec::WqeOp::kNop) {
+      q.sent.push_back({w, q.next_psn});
+      q.fetched.pop_front();
+      return;
+    }
     const uint32_t packets = w.length == 0 ? 1 : (w.length + spec::kLinkMtu - 1) / spec::kLinkMtu;
     const uint32_t last_psn = (q.next_psn + packets - 1) & 0xffffff;
     SoftCard& peer = net_.card(q.ctx.remote_node);
@@ -324,10 +327,6 @@ class SoftCard : public driver::Transport {
         numerics::accumulate_f32(to, from, w.length);
       else
         std::memmove(to, from, w.length);
-      // Some plane of the mask, another one each time.
-      do plane_ = (plane_ + 1) % 8;
-      while ((q.ctx.planes >> plane_ & 1) == 0);
-      bytes_by_plane[plane_] += w.length;
     }
     r.expected_psn = q.next_psn = (last_psn + 1) & 0xffffff;
     if (imm) {

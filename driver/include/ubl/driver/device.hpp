@@ -33,8 +33,9 @@ struct ErrorEntry {
   uint32_t qpn = 0;
   uint32_t psn = 0;
   std::string describe() const;  ///< "icrc on plane 0, QP 3, PSN 17"
-  /// The network lost or damaged something, or a plane is not used any more; the card makes up for
-  /// it, and if it cannot, a completion says so. To be counted, no reason to stop.
+  /// The network damaged something, or brought it when its QP was no more (or not yet), or a plane
+  /// is not used any more; the sender makes up for it, and if it cannot, its completion says so. To
+  /// be counted, no reason to stop.
   bool recovers() const;
 };
 

@@ -310,9 +310,8 @@ void Endpoint::drain(uint64_t deadline_ns) {
   const auto poll_or_wait = [&] {
     if (poll()) return;
     if (now_ns() >= deadline_ns)
-      throw CommError(ErrorKind::kTimeout,
-                      fmt::format("rank {}: {} requests are not acknowledged", rank_,
-                                  send_in_flight_));
+      throw CommError(ErrorKind::kTimeout, fmt::format("rank {}: {} requests are not acknowledged",
+                                                       rank_, send_in_flight_));
     wait(deadline_ns);
   };
   for (std::unique_ptr<Peer>& p : peers_) {
