@@ -139,6 +139,7 @@ std::string good_faults(Rng& rng) {
       "- {what: duplicate, where: '*', rate: 0.01, from_ns: 100, to_ns: 50000}\n",
       "- what: reorder\n  where: '*'\n  rate: 0.5\n  by: 3\n  within_ns: 300\n",
       "- {what: cut, where: card0.plane1.*, at: 11000, until: 11500}\n",
+      "- {what: drop, where: 'card0.*.up', vc: bulk, rate: 1}\n",  // ends in an error
       "- what: flip_result\n  where: card1\n  byte: 7\n  bit: 7\n"};
   std::string s;
   for (uint64_t n = 1 + rng() % 4; n > 0; --n) s += entries[rng() % std::size(entries)];
