@@ -179,6 +179,32 @@ TEST(Reduce, Fp32) {
   }
 }
 
+// add() takes any format: every pair of FP8.
+TEST(Add, EveryPairOfFp8AgainstMpfr) {
+  struct {
+    const Format& format;
+    int precision, emin, emax;
+    float max;
+  } const kFp8[] = {{kE5m2, 3, -15, 16, 57344.0f}, {kE4m3, 4, -8, 9, 448.0f}};
+  for (const auto& c : kFp8) {
+    Mpfr mpfr(c.precision, c.emin, c.emax);
+    const auto wide = [&c](uint32_t x) {
+      return convert(kFp32, c.format, x, Overflow::kNonFinite);
+    };
+    for (uint32_t a = 0; a < 0x100; ++a) {
+      for (uint32_t b = 0; b < 0x100; ++b) {
+        uint32_t want = mpfr.add(wide(a), wide(b));
+        if (!c.format.has_infinity && std::fabs(to_float(want)) > c.max) want = kFp32CanonicalNan;
+        const uint32_t got = add(c.format, a, b);
+        ASSERT_EQ(wide(got), want) << c.format.name << std::hex << " " << a << " " << b;
+        if (is_nan_f32(want)) {
+          ASSERT_EQ(got, c.format.canonical_nan);
+        }
+      }
+    }
+  }
+}
+
 TEST(Reduce, KnownCases) {
   const auto kF = ElementType::kFp16;
   EXPECT_EQ(add(kF, 0x3C00, 0x1000), 0x3C00u);  // 1 + 2^-11: a tie, to even

@@ -22,7 +22,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "ubl/numerics/formats.hpp"
