@@ -12,7 +12,7 @@
 //   e4m3, e5m2     1         1            4     casts
 //   int4           128       68           7.53  4 scales of 32 elements each
 //   sparse8        64        32           8     2 of each 4 elements, 1 scale
-//   topk           64        8..264       1 to 32  elements of at least a threshold
+//   topk           64        8..264       0.97..32  elements of at least a threshold
 //
 // Elements are FP32 patterns; multi-byte fields are little-endian. Block k of a message holds its
 // elements from k x block on, whatever packet carries it; the last block is filled up with +0, and
