@@ -10,9 +10,11 @@
 #   ubl_script_test(NAME <test> COMMAND <command...> LEVEL <level> [TIMEOUT <seconds>])
 # Any other command whose exit status is the verdict.
 #
-#   ubl_netlist_test(TEST <test> [ARGS <arguments of scripts/netlist>] [TIMEOUT <seconds>])
+#   ubl_netlist_test(TEST <test> [PART <module>[,<name>=<value>...]] [ARGS <arguments of scripts/netlist>]
+#                    [TIMEOUT <seconds>])
 # The program <test> of ubl_test() once more, against netlists of its Verilated models: ctest entry
-# netlist_<test>, level full.
+# netlist_<test>, level full. With PART only that module inside the models is a netlist: ctest entry
+# netlist_<test>_<module>.
 
 find_package(GTest QUIET)
 option(UBL_TESTS "Build the tests" ${GTest_FOUND})
@@ -82,10 +84,16 @@ function(ubl_script_test)
 endfunction()
 
 function(ubl_netlist_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TEST;TIMEOUT" "ARGS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TEST;PART;TIMEOUT" "ARGS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_TEST)
-    message(FATAL_ERROR "ubl_netlist_test(TEST [ARGS TIMEOUT]): ${ARGV}")
+    message(FATAL_ERROR "ubl_netlist_test(TEST [PART ARGS TIMEOUT]): ${ARGV}")
   endif()
-  ubl_script_test(NAME netlist_${arg_TEST} LEVEL full TIMEOUT ${arg_TIMEOUT}
+  set(name netlist_${arg_TEST})
+  if(arg_PART)
+    string(REGEX REPLACE ",.*" "" module "${arg_PART}")
+    string(APPEND name _${module})
+    list(APPEND arg_ARGS --part "${arg_PART}")
+  endif()
+  ubl_script_test(NAME ${name} LEVEL full TIMEOUT ${arg_TIMEOUT}
     COMMAND "${CMAKE_SOURCE_DIR}/scripts/netlist" --build "${CMAKE_BINARY_DIR}" ${arg_ARGS} ${arg_TEST})
 endfunction()

@@ -139,7 +139,7 @@ void Card::tick(Cycle now) {
       else
         rsp.err = 1;  // unmapped while the read was on its way
     }
-    if (it->read) traced(CardEvent::kDmaData, now);
+    if (it->read && it->tag < 0x80) traced(CardEvent::kDmaData, now);
     rsp.to_words(words(h.hdma_rsp_i));
     h.hdma_rsp_valid_i = 1;
     c.host_active = true;
@@ -236,7 +236,8 @@ void Card::exchange_host(Cycle now) {
     Core::Dma d{now + 1, req.addr, req.tag, req.len, !ok, false};
     switch (static_cast<spec::DmaKind>(req.kind)) {
       case spec::DmaKind::kRead:
-        traced(CardEvent::kDmaRead, now);
+        // Tags of reads of receive rings have the top bit.
+        if (req.tag < 0x80) traced(CardEvent::kDmaRead, now);
         d.read = true;
         d.due = host_side ? pcie_->dma_read_due(now, req.len)
                 : ok      ? hbm_timing_.read(now, req.addr, req.len)

@@ -26,7 +26,7 @@ class Stimulus;
 /// What crosses a box boundary of a card; `now` is the cycle in which it does.
 enum class CardEvent {
   kMmioWrite,    ///< an MMIO write is taken by host_if
-  kDmaRead,      ///< host_if asks the host for data
+  kDmaRead,      ///< host_if asks the host for an entry of a send ring
   kDmaData,      ///< the data arrives
   kTxd,          ///< nic_core hands a transmit descriptor to a port
   kPayload,      ///< a port gets a beat of a payload

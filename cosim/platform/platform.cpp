@@ -46,6 +46,11 @@ Platform::Platform(const PlatformConfig& cfg) : cfg_(cfg), engine_("engine", cfg
   for (auto& s : switches_) engine_.add(s.get());
 }
 
+void Platform::add_faults(Link& link, std::vector<systemc::LinkFault> faults) {
+  if (fault_clock_.links().empty()) engine_.add(&fault_clock_);
+  fault_clock_.add(link, std::move(faults));
+}
+
 // Nodes without a card get no route, so that a frame to one ends in an error of the switch, not on
 // a port that leads nowhere. What the reset has set already is not written again.
 void Platform::set_routes(unsigned plane) {

@@ -8,6 +8,7 @@
 
 #include "engine/engine.hpp"
 #include "platform/card.hpp"
+#include "platform/fault_clock.hpp"
 #include "platform/switch.hpp"
 #include "platform/topology.hpp"
 
@@ -33,6 +34,12 @@ class Platform {
   systemc::Link& uplink(unsigned card, unsigned plane) { return *links_[index(card, plane)]; }
   systemc::Link& downlink(unsigned card, unsigned plane) { return *links_[index(card, plane) + 1]; }
   const std::vector<std::unique_ptr<systemc::Link>>& links() const { return links_; }
+  /// Before the first cycle, once per link, which is one of links().
+  void add_faults(systemc::Link& link, std::vector<systemc::LinkFault> faults);
+  /// Of links with faults.
+  const std::vector<std::unique_ptr<systemc::LinkFaults>>& faults() const {
+    return fault_clock_.links();
+  }
   const Switch& fabric_switch(unsigned plane) const { return *switches_[plane]; }
   /// Evaluations of all boxes.
   uint64_t box_evals() const;
@@ -48,6 +55,7 @@ class Platform {
   std::vector<std::unique_ptr<systemc::Link>> links_;  // uplink, downlink of each (card, plane)
   std::vector<std::unique_ptr<Card>> cards_;
   std::vector<std::unique_ptr<Switch>> switches_;
+  FaultClock fault_clock_;  // refers to links_
 };
 
 }  // namespace ubl::cosim

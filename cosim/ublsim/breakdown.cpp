@@ -43,14 +43,18 @@ Breakdown::Breakdown(Session& s) {
     Side& side = sides_[c];
     s.platform().card(c).set_trace(
         [&side](CardEvent e, Cycle now) { side.events[static_cast<size_t>(e)].push_back(now); });
-    s.platform().uplink(c, 0).add_tap([&side](Cycle now, systemc::FlitWords& f) {
-      if (f.sop() && has_payload(f)) side.first_out.push_back(now);
-    });
-    systemc::Link& down = s.platform().downlink(c, 0);
-    down.add_tap([&side, delay = down.flit_delay()](Cycle now, systemc::FlitWords& f) {
-      if (f.sop()) side.payload = has_payload(f);
-      if (f.eop() && side.payload) side.last_in.push_back(now + delay);
-    });
+    // A packet may take any plane.
+    for (unsigned p = 0; p < s.platform().num_planes(); ++p) {
+      s.platform().uplink(c, p).add_tap([&side](Cycle now, systemc::FlitWords& f) {
+        if (f.sop() && has_payload(f)) side.first_out.push_back(now);
+      });
+      systemc::Link& down = s.platform().downlink(c, p);
+      down.add_tap([&side, payload = false, delay = down.flit_delay()](
+                       Cycle now, systemc::FlitWords& f) mutable {
+        if (f.sop()) payload = has_payload(f);
+        if (f.eop() && payload) side.last_in.push_back(now + delay);
+      });
+    }
   }
 }
 

@@ -19,7 +19,7 @@ class Breakdown {
   static const std::array<const char*, kStages>& names();
   using Stages = std::array<systemc::Cycle, kStages>;
 
-  /// Watches two cards and their links of plane 0; to be called before the run.
+  /// Watches two cards and their links; to be called before the run.
   explicit Breakdown(Session& s);
 
   /// Stages of a message that `from` sent at `begin` and whose receiver went on at `end`; they sum
@@ -33,7 +33,6 @@ class Breakdown {
     std::array<Times, kEvents> events;
     Times first_out;  // first flit of a frame with payload leaves the card
     Times last_in;    // last flit of a frame with payload arrives
-    bool payload = false;
     const Times& at(cosim::CardEvent e) const { return events[static_cast<size_t>(e)]; }
   };
   std::array<Side, 2> sides_;

@@ -43,7 +43,7 @@ void check(const Options& o) {
     if ((f.what == Fault::What::kNoReceive || f.what == Fault::What::kShortReceive) &&
         o.workload != "sendmsg")
       throw UsageError(
-          fmt::format("--faults: {} is for sendmsg only",
+          fmt::format("{}: {} is for sendmsg only", f.place,
                       f.what == Fault::What::kNoReceive ? "no_receive" : "short_receive"));
   if (o.op != "sum") throw UsageError(fmt::format("--op {}: only sum so far", o.op));
   algorithm(o);

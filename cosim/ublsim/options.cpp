@@ -6,7 +6,6 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
-#include <set>
 
 #include "ublsim/yaml_file.hpp"
 
@@ -90,56 +89,6 @@ void load_config(const std::string& path, systemc::Timing& t) {
     throw UsageError(
         fmt::format("{}: switch_ecn_kmin and switch_ecn_kmax must be at most 65535", path));
   if (t.link_ns == 0) throw UsageError(fmt::format("{}: link_ns must not be 0", path));
-}
-
-std::vector<Fault> load_faults(const std::string& path) {
-  const YAML::Node root = load_yaml(path);
-  if (!root.IsSequence()) throw UsageError(fmt::format("{}: must be a list of faults", path));
-  std::vector<Fault> out;
-  for (const auto& n : root) {
-    if (!n.IsMap()) throw UsageError(fmt::format("{}: a fault must be a mapping", at(path, n)));
-    Fault f;
-    std::set<std::string> seen;
-    each_key(
-        path, n, [&](const std::string& key, const YAML::Node& value, const YAML::Node& where) {
-          seen.insert(key);
-          if (key == "what") {
-            const auto v = value.IsScalar() ? value.Scalar() : "";
-            if (v == "corrupt")
-              f.what = Fault::What::kCorrupt;
-            else if (v == "flip_result")
-              f.what = Fault::What::kFlipResult;
-            else if (v == "no_receive")
-              f.what = Fault::What::kNoReceive;
-            else if (v == "short_receive")
-              f.what = Fault::What::kShortReceive;
-            else
-              throw UsageError(
-                  fmt::format("{}: unknown fault '{}' (known: corrupt, flip_result, no_receive, "
-                              "short_receive)",
-                              at(path, value), shown(v)));
-          } else if (key == "where") {
-            if (!value.IsScalar())
-              throw UsageError(fmt::format("{}: where must be a name", at(path, value)));
-            f.where = value.Scalar();
-          } else if (key == "frame") {
-            f.frame = get_number(path, value, key, 0, ~uint64_t{0} >> 1);
-          } else if (key == "byte") {
-            f.byte = get_number(path, value, key, 0, uint64_t{4} << 30);
-          } else if (key == "bit") {
-            f.bit = static_cast<unsigned>(get_number(path, value, key, 0, 7));
-          } else {
-            throw UsageError(
-                fmt::format("{}: unknown key '{}' (known: what, where, frame, byte, bit)",
-                            at(path, where), shown(key)));
-          }
-        });
-    for (const char* key : {"what", "where"})
-      if (seen.count(key) == 0)
-        throw UsageError(fmt::format("{}: the fault has no '{}'", at(path, n), key));
-    out.push_back(f);
-  }
-  return out;
 }
 
 }  // namespace ubl::ublsim

@@ -12,6 +12,7 @@
 
 #include "platform/topology.hpp"
 #include "ubl/systemc/config.hpp"
+#include "ubl/systemc/link_faults.hpp"
 #include "ublsim/waves.hpp"
 
 namespace ubl::cosim {
@@ -36,12 +37,14 @@ class UsageError : public std::runtime_error {
 
 /// One entry of a fault file.
 struct Fault {
-  enum class What { kCorrupt, kFlipResult, kNoReceive, kShortReceive };
-  What what = What::kCorrupt;
-  std::string where;   ///< kCorrupt: link, e.g. "card0.plane0.up"; others: "card1"
-  uint64_t frame = 0;  ///< kCorrupt: which frame of the link, from 0
-  uint64_t byte = 0;   ///< byte of the frame, or of the result buffer
-  unsigned bit = 0;    ///< 0..7
+  enum class What { kLink, kFlipResult, kNoReceive, kShortReceive };
+  What what = What::kLink;
+  std::string place;             ///< FILE:LINE, for messages
+  std::string where;             ///< kLink: pattern of links, "card0.plane0.up"; others: "card1"
+  systemc::LinkFault link;       ///< kLink; the seed is set when the link is known
+  std::optional<uint64_t> seed;  ///< kLink: its own
+  uint64_t byte = 0;             ///< kFlipResult: byte of the result buffer
+  unsigned bit = 0;              ///< 0..7
 };
 
 struct Options {
@@ -92,6 +95,6 @@ class FileNames {
 uint64_t parse_bytes(const std::string& text);
 /// Overrides constants by "key: value" lines of a YAML file.
 void load_config(const std::string& path, systemc::Timing& timing);
-std::vector<Fault> load_faults(const std::string& path);
+std::vector<Fault> load_faults(const std::string& path);  // fault_file.cpp
 
 }  // namespace ubl::ublsim

@@ -54,7 +54,7 @@ class Rank {
   static constexpr uint64_t kBarrierPollNs = 1000;
   static comm::CommConfig config(Ranks& ranks, bool all_peers) {
     comm::CommConfig c;
-    c.stripes = ranks.session.platform().num_planes();
+    c.planes = static_cast<uint8_t>((1u << ranks.session.platform().num_planes()) - 1);
     c.all_peers = all_peers;
     c.algorithm = ranks.algorithm;
     return c;

@@ -51,10 +51,10 @@ json to_json(const Options& o, Session& s, const Result& r) {
     }
   }
   double good = 0;
-  uint64_t reads = 0, writes = 0, busy_ps = 0;
+  uint64_t reads = s.mmio_reads(), writes = 0, busy_ps = 0;
   for (unsigned c = 0; c < p.num_cards(); ++c) {
     good = std::max(good, goodput(p.card(c), p.num_planes()));
-    reads = std::max(reads, p.card(c).pcie().mmio_reads);
+    if (s.mmio_reads() == 0) reads = std::max(reads, p.card(c).pcie().mmio_reads);
     writes = std::max(writes, p.card(c).pcie().mmio_writes);
     busy_ps = std::max(busy_ps, s.transport(c).busy_ps());
   }
@@ -91,8 +91,29 @@ json to_json(const Options& o, Session& s, const Result& r) {
     for (const auto& e : p.fabric_switch(l).errors())
       ++switch_errors[to_string(static_cast<spec::SwitchErr>(e.code))];
   }
+  const NicCounts& nic = s.nic();
+  j["retransmits"] = nic.retransmits;
+  j["drops"] = nic.bad_frames;
+  j["nic"] = {{"timeouts", nic.timeouts},         {"duplicates", nic.duplicates},
+              {"deferred", nic.deferred},         {"rnr_sent", nic.rnr_sent},
+              {"rnr_received", nic.rnr_received}, {"lost", nic.lost}};
+  j["events"] = s.events();
   j["ecn_marks"] = marks;
   j["switch_errors"] = switch_errors;
+  // Kinds that the fault file has; 0: none of its frames came.
+  json injected = json::object();
+  std::map<std::string, json> injected_on;
+  for (unsigned k = 0; k < systemc::LinkFault::kKinds; ++k) {
+    const auto kind = static_cast<systemc::LinkFault::Kind>(k);
+    const char* name = to_string(kind);
+    for (const auto& f : p.faults()) {
+      if (!f->has(kind)) continue;
+      const uint64_t n = f->injected(kind);
+      injected[name] = injected.value(name, uint64_t{0}) + n;
+      if (n != 0) injected_on[f->link().name()][name] = n;
+    }
+  }
+  j["faults_injected"] = injected;
   j["host"] = {{"mmio_reads", reads},
                {"mmio_writes", writes},
                {"busy_ns", static_cast<double>(busy_ps) / 1000.0}};
@@ -106,7 +127,7 @@ json to_json(const Options& o, Session& s, const Result& r) {
   j["run_hash"] = fmt::format("{:016x}", run_hash);
   j["data_hash"] = fmt::format("{:016x}", data_hash);
   json links = json::array();
-  for (const auto& l : p.links())
+  for (const auto& l : p.links()) {
     links.push_back({{"name", l->name()},
                      {"frames", l->frame_count()},
                      {"bytes", l->byte_count()},
@@ -114,6 +135,9 @@ json to_json(const Options& o, Session& s, const Result& r) {
                      {"utilisation", s.cycles() > 0 ? static_cast<double>(l->flit_count()) /
                                                           static_cast<double>(s.cycles())
                                                     : 0}});
+    if (const auto it = injected_on.find(l->name()); it != injected_on.end())
+      links.back()["faults_injected"] = it->second;
+  }
   j["links"] = links;
   for (const auto& [k, v] : r.extra.items()) j[k] = v;
   return j;
@@ -145,6 +169,12 @@ int finish(const Options& o, Session& s, const Result& r) {
                  r.busbw_GBps, good > 0 ? fmt::format("{:.3f} GB/s per card", good) : "-");
     }
     fmt::print("  on the wire   {} bytes\n", j["wire_bytes"].get<uint64_t>());
+    if (!j["faults_injected"].empty()) {
+      std::string text;
+      for (const auto& [kind, n] : j["faults_injected"].items())
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kind, n.get<uint64_t>());
+      fmt::print("  faults        {}\n", text);
+    }
     fmt::print("  run hash      {}\n", j["run_hash"].get<std::string>());
     const char* verdict = r.code == kExitOk            ? "VERIFIED: every output byte is right"
                           : r.code == kExitWrongData   ? "WRONG DATA"

@@ -2,6 +2,7 @@
 #include "ublsim/session.hpp"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <ctime>
@@ -9,6 +10,7 @@
 #include "ubl/comm/hal/error.hpp"
 #include "ublsim/asan_stack.hpp"
 #include "ublsim/verify.hpp"
+#include "ublsim/yaml_file.hpp"
 
 namespace ubl::ublsim {
 
@@ -57,44 +59,36 @@ Session::Session(const Options& options)
 }
 
 void Session::install_faults() {
-  std::map<std::string, std::vector<Fault>> by_link;
-  for (const Fault& f : options_.faults) {
-    if (f.what == Fault::What::kCorrupt) by_link[f.where].push_back(f);
-    if (f.what != Fault::What::kFlipResult) continue;
-    fault_card(*this, f);
-    flips_.push_back(&f);
-  }
-  for (auto& [name, faults] : by_link) {
-    const auto& links = platform_.links();
-    const auto it = std::find_if(links.begin(), links.end(),
-                                 [&n = name](const auto& l) { return l->name() == n; });
-    if (it == links.end())
+  const auto& links = platform_.links();
+  std::vector<std::vector<systemc::LinkFault>> of_link(links.size());
+  for (size_t n = 0; n < options_.faults.size(); ++n) {
+    const Fault& f = options_.faults[n];
+    if (f.what == Fault::What::kFlipResult) {
+      fault_card(*this, f);
+      flips_.push_back(&f);
+    }
+    if (f.what != Fault::What::kLink) continue;
+    bool fits = false;
+    for (size_t i = 0; i < links.size(); ++i) {
+      const std::string& name = links[i]->name();
+      if (fnmatch(f.where.c_str(), name.c_str(), 0) != 0) continue;
+      fits = true;
+      of_link[i].push_back(f.link);
+      // By their kinds, or without a seed of their own by their places in the file.
+      of_link[i].back().seed =
+          systemc::fault_seed(f.seed ? *f.seed : options_.seed, name,
+                              f.seed ? static_cast<uint64_t>(f.link.kind) : 16 + n);
+    }
+    if (!fits)
       throw UsageError(
-          fmt::format("fault: no link '{}' (links are named card0.plane0.up, "
-                      "card0.plane0.down, ...)",
-                      name));
-    // Counts frames by itself: a flit belongs to the frame that its first flit opened.
-    struct State {
-      std::vector<Fault> faults;
-      uint64_t frame = ~uint64_t{0};
-      uint64_t offset = 0;
-    };
-    auto st = std::make_shared<State>();
-    st->faults = faults;
-    (*it)->add_tap([st](systemc::Cycle, systemc::FlitWords& f) {
-      if (f.sop()) {
-        ++st->frame;
-        st->offset = 0;
-      }
-      for (const Fault& x : st->faults)
-        if (x.frame == st->frame && x.byte >= st->offset && x.byte < st->offset + 64)
-          f.bytes()[x.byte - st->offset] ^= static_cast<uint8_t>(1u << x.bit);
-      st->offset += 64;
-    });
+          fmt::format("{}: no link '{}' (links are named card0.plane0.up, card0.plane0.down, ...)",
+                      f.place, shown(f.where)));
   }
+  for (size_t i = 0; i < links.size(); ++i)
+    if (!of_link[i].empty()) platform_.add_faults(*links[i], std::move(of_link[i]));
 }
 
-// After the faults: what is captured is what travels.
+// What is captured is what faults leave of the traffic.
 void Session::install_capture() {
   if (options_.pcap.empty()) return;
   using Direction = systemc::LinkCapture::Direction;
@@ -132,20 +126,41 @@ std::vector<const Fault*> Session::take_flips(unsigned card, uint64_t bytes) {
   for (const Fault* f : mine)
     if (f->byte >= bytes)
       throw UsageError(
-          fmt::format("fault: byte {} is beyond the result of {} bytes", f->byte, bytes));
+          fmt::format("{}: byte {} is beyond the result of {} bytes", f->place, f->byte, bytes));
   flips_ = others;
   return mine;
 }
 
-// What the cards noticed and nobody has asked for: a damaged acknowledgement whose place the next
-// one took has hurt nobody, but it happened.
+// What the cards noticed and nobody has asked for.
 void Session::collect_errors() {
   for (unsigned r = 0; r < ranks(); ++r) {
     std::string text;
-    while (const auto e = driver::pop_error(*transports_[r]))
-      text += (text.empty() ? "" : "; ") + e->describe();
+    while (const auto e = driver::pop_error(*transports_[r])) {
+      if (e->recovers())
+        events_.push_back(fmt::format("card {}: {}", r, e->describe()));
+      else
+        text += (text.empty() ? "" : "; ") + e->describe();
+    }
     if (!text.empty())
       failures_.push_back({r, kExitDeviceError, fmt::format("card {}: {}", r, text)});
+  }
+}
+
+void Session::collect_counters() {
+  for (unsigned r = 0; r < ranks(); ++r)
+    mmio_reads_ = std::max(mmio_reads_, platform_.card(r).pcie().mmio_reads);
+  for (unsigned r = 0; r < ranks(); ++r) {
+    const auto add = [&](uint64_t& to, uint64_t reg) { to += transports_[r]->read32(0, reg); };
+    add(nic_.retransmits, spec::reg::kNicCntRetransmits);
+    add(nic_.timeouts, spec::reg::kNicCntTimeouts);
+    add(nic_.duplicates, spec::reg::kNicCntDuplicates);
+    add(nic_.deferred, spec::reg::kNicCntDeferred);
+    add(nic_.rnr_sent, spec::reg::kNicCntRnrSent);
+    add(nic_.rnr_received, spec::reg::kNicCntRnrReceived);
+    for (unsigned p = 0; p < platform_.num_planes(); ++p) {
+      add(nic_.bad_frames, spec::reg::kNicCntRxBad + p * spec::reg::kNicCntRxBadStride);
+      add(nic_.lost[p], spec::reg::kNicCntLost + p * spec::reg::kNicCntLostStride);
+    }
   }
 }
 
@@ -186,6 +201,7 @@ void Session::run(const std::function<void(unsigned)>& program) {
               end_cycle_ = now();
               sc_core::wait(sc_core::sc_time(static_cast<double>(kDrainCycles * systemc::kClockPs),
                                              sc_core::SC_PS));
+              collect_counters();
               collect_errors();
               platform_.engine().stop();
               sc_core::sc_stop();

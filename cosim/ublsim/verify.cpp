@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include "ublsim/yaml_file.hpp"
+
 namespace ubl::ublsim {
 
 unsigned fault_card(Session& s, const Fault& f) {
   for (unsigned card = 0; card < s.ranks(); ++card)
     if (f.where == fmt::format("card{}", card)) return card;
-  throw UsageError(fmt::format("fault: no card '{}' (cards are named card0, card1, ...)", f.where));
+  throw UsageError(
+      fmt::format("{}: no card '{}' (cards are named card0, card1, ...)", f.place, shown(f.where)));
 }
 
 void compare(Session& s, unsigned card, uint64_t addr, const void* want, uint64_t bytes,
@@ -32,8 +35,8 @@ void compare_result(Session& s, unsigned card, uint64_t addr, const void* want, 
 
 void conclude(Session& s, Result& r) {
   if (s.ok() && !s.flips().empty())
-    throw UsageError(
-        fmt::format("fault: flip_result: {} has no result in this run", s.flips().front()->where));
+    throw UsageError(fmt::format("{}: flip_result: {} has no result in this run",
+                                 s.flips().front()->place, s.flips().front()->where));
   for (const auto& f : s.failures()) {
     if (r.code == kExitOk) r.code = f.code;
     r.errors.push_back(f.message);

@@ -40,9 +40,9 @@ class Endpoint {
     mine.rkey = mr_.key;
     for (unsigned p = 0; p < s.platform().num_planes(); ++p) {
       driver::QpConfig cfg;
-      cfg.plane = p;
+      cfg.planes = static_cast<uint8_t>((1u << s.platform().num_planes()) - 1);
       cfg.scq = cfg.rcq = cq_->cqn();
-      cfg.window = 1024;
+      cfg.window = spec::kNicMaxWindow;
       cfg.rq_log2 = rq_log2;
       qps_.push_back(&dev_.create_qp(cfg));
       mine.qpn.push_back(qps_.back()->qpn());

@@ -163,6 +163,18 @@ uint64_t get_number(const std::string& path, const YAML::Node& n, const std::str
   return v;
 }
 
+double get_probability(const std::string& path, const YAML::Node& n, const std::string& key) {
+  double v = 0;
+  bool ok = n.IsScalar();
+  if (ok) {
+    const std::string& s = n.Scalar();
+    const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
+    ok = ec == std::errc() && end == s.data() + s.size() && v >= 0 && v <= 1;
+  }
+  if (!ok) throw UsageError(fmt::format("{}: {} must be a number from 0 to 1", at(path, n), key));
+  return v;
+}
+
 void each_key(
     const std::string& path, const YAML::Node& map,
     const std::function<void(const std::string&, const YAML::Node&, const YAML::Node&)>& f) {

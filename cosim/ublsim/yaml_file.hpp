@@ -25,6 +25,9 @@ std::string shown(const std::string& text);
 uint64_t get_number(const std::string& path, const YAML::Node& n, const std::string& key,
                     uint64_t min, uint64_t max);
 
+/// A number as 0.25, 1e-6 or 1.
+double get_probability(const std::string& path, const YAML::Node& n, const std::string& key);
+
 /// Calls f(key, value node, key node) for all entries of a mapping; keys are names, each given
 /// once.
 void each_key(

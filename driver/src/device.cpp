@@ -55,6 +55,12 @@ const char* object_name(spec::ObjOp op) {
 
 }  // namespace
 
+bool ErrorEntry::recovers() const {
+  return cause == spec::ErrCause::kFcs || cause == spec::ErrCause::kIcrc ||
+         cause == spec::ErrCause::kFraming || cause == spec::ErrCause::kMalformed ||
+         cause == spec::ErrCause::kBadQp || cause == spec::ErrCause::kPlaneDown;
+}
+
 std::string ErrorEntry::describe() const {
   return fmt::format("{} on plane {}, QP {}, PSN {}", spec::to_string(cause), plane, qpn, psn);
 }
@@ -215,9 +221,12 @@ void Device::destroy_cq(Cq& cq) {
   impl_->cq_pool.give(cqn);
 }
 
-Qp& Device::create_qp(const QpConfig& cfg) {
-  if (cfg.plane >= planes_) {
-    throw UsageError(fmt::format("create_qp: plane = {} is not in 0..{}", cfg.plane, planes_ - 1));
+Qp& Device::create_qp(const QpConfig& wanted) {
+  QpConfig cfg = wanted;
+  if (cfg.planes == 0) cfg.planes = static_cast<uint8_t>((1u << planes_) - 1);
+  if (cfg.planes >> planes_ != 0) {
+    throw UsageError(
+        fmt::format("create_qp: planes = {:#x} are not all in 0..{}", cfg.planes, planes_ - 1));
   }
   if (cfg.sq_log2 > spec::kNicMaxRingLog2) {
     throw UsageError(
@@ -233,8 +242,14 @@ Qp& Device::create_qp(const QpConfig& cfg) {
   if (!impl_->cq_pool.taken(cfg.rcq)) {
     throw UsageError(fmt::format("create_qp: rcq = {} is not a CQ of this device", cfg.rcq));
   }
-  if (cfg.window == 0 || cfg.window > 32767) {
-    throw UsageError(fmt::format("create_qp: window = {} is not in 1..32767", cfg.window));
+  if (cfg.window == 0 || cfg.window > spec::kNicMaxWindow) {
+    throw UsageError(
+        fmt::format("create_qp: window = {} is not in 1..{}", cfg.window, spec::kNicMaxWindow));
+  }
+  if (cfg.retry > 15 || cfg.rnr_retry > 15) {
+    throw UsageError(fmt::format("create_qp: {} = {} is not in 0..15",
+                                 cfg.retry > 15 ? "retry" : "rnr_retry",
+                                 cfg.retry > 15 ? cfg.retry : cfg.rnr_retry));
   }
   // The device's context is in reset already; connect() loads it.
   const uint32_t qpn = impl_->qp_pool.take();

@@ -92,7 +92,7 @@ void Qp::connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uin
   if (connected_) throw UsageError(fmt::format("connect of QP {}: it is connected already", qpn_));
   spec::QpCtx ctx;
   ctx.state = static_cast<uint8_t>(spec::QpState::kReady);
-  ctx.plane = static_cast<uint8_t>(cfg_.plane);
+  ctx.planes = cfg_.planes;
   ctx.sq_log2 = static_cast<uint8_t>(cfg_.sq_log2);
   ctx.pd = cfg_.pd;
   ctx.remote_node = remote_node;
@@ -103,6 +103,9 @@ void Qp::connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uin
   ctx.sq_psn = sq_psn;
   ctx.rq_psn = rq_psn;
   ctx.window = cfg_.window;
+  ctx.mtu = static_cast<uint8_t>(cfg_.mtu);
+  ctx.retry = cfg_.retry;
+  ctx.rnr_retry = cfg_.rnr_retry;
   if (rq_ring_) {
     ctx.rq_ring = 1;
     ctx.rq_log2 = static_cast<uint8_t>(*cfg_.rq_log2);

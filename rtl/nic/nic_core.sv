@@ -115,6 +115,8 @@ module nic_core #(
   localparam int unsigned CplBits = nic_core_pkg::CplBits;
   localparam int unsigned ErrBits = nic_core_pkg::ErrevBits;
   localparam int unsigned CredW = $clog2(TxdDepth + 1);
+  localparam int unsigned MaxMsg = ubl_pkg::NicMaxOutstanding;
+  localparam int unsigned MsgW = $clog2(MaxMsg);
 
   if (Planes < 1 || Planes > 8) begin : gen_bad_planes
     $error("Planes must be 1..8");
@@ -141,6 +143,12 @@ module nic_core #(
   logic [2:0] s_tx_plane, r_tx_plane, rx_plane, rx_ack_plane;
   ubl_pkg::txd_t s_tx, r_tx;
   logic cnt_rx_pkt, cnt_rx_bad, cnt_rx_ce, cnt_rx_ack, cnt_rx_ack_ce, cnt_cqe, cnt_wqe;
+  logic cnt_lost, cnt_again, cnt_timeout, cnt_dup_rsp, cnt_rnr_in, cnt_dup_req, cnt_deferred, cnt_rnr_out;
+  logic [2:0] init_sub, lost_plane;
+  logic [31:0] rnr_timer, plane_probe;
+  logic [9:0] reorder;
+  logic down_we;
+  logic [7:0] down_new, planes_down;
   logic csr_busy, fch_busy, rq_busy, req_busy, rsp_busy, cpl_busy;
 
   assign obj_qp = ubl_pkg::qp_ctx_t'(obj_data);
@@ -152,8 +160,9 @@ module nic_core #(
   ) u_csr (
     .clk_i, .rst_ni,
     .csr_req_valid_i, .csr_req_i, .csr_req_ready_o, .csr_rsp_valid_o, .csr_rsp_o,
-    .enable_o(enable), .timeout_o(timeout),
-    .init_valid_o(init_valid), .init_kind_o(init_kind), .init_idx_o(init_idx),
+    .enable_o(enable), .timeout_o(timeout), .rnr_timer_o(rnr_timer), .reorder_o(reorder),
+    .plane_probe_o(plane_probe), .down_we_o(down_we), .down_o(down_new), .down_i(planes_down),
+    .init_valid_o(init_valid), .init_kind_o(init_kind), .init_idx_o(init_idx), .init_sub_o(init_sub),
     .obj_data_o(obj_data), .qp_we_o(qp_we), .cq_we_o(cq_we), .mr_we_o(mr_we),
     .clearing_o(clearing),
     .stat_idx_o(stat_idx), .stat_i(stat),
@@ -168,6 +177,9 @@ module nic_core #(
     .rx_pkt_plane_i(rx_plane),
     .rx_ack_i(cnt_rx_ack), .rx_ack_ce_i(cnt_rx_ack_ce), .rx_ack_plane_i(rx_ack_plane),
     .cqe_i(cnt_cqe), .wqe_i(cnt_wqe),
+    .lost_i(cnt_lost), .lost_plane_i(lost_plane), .retransmit_i(cnt_again), .timeout_i(cnt_timeout),
+    .dup_req_i(cnt_dup_req), .dup_rsp_i(cnt_dup_rsp), .deferred_i(cnt_deferred),
+    .rnr_sent_i(cnt_rnr_out), .rnr_rcvd_i(cnt_rnr_in),
     .busy_o(csr_busy)
   );
 
@@ -196,7 +208,7 @@ module nic_core #(
   assign mr_req       = nic_core_pkg::mr_t'(mr_mem[req_mr]);
   assign mr_rsp       = nic_core_pkg::mr_t'(mr_mem[rsp_mr]);
   assign cqcfg        = nic_core_pkg::cqcfg_t'(cqcfg_mem[cpl_cq]);
-  assign unused_old   = ^{unused_rq, unused_db_ok, qcfg_old, obj_qp, obj_cq, obj_mr, stat_idx};
+  assign unused_old   = ^{unused_rq, unused_rq_cls, unused_db_ok, qcfg_old, obj_qp, obj_cq, obj_mr, stat_idx};
 
   always_comb begin
     qcfg_new  = '0;
@@ -204,7 +216,7 @@ module nic_core #(
     mr_new    = '0;
     if (!clearing) begin
       qcfg_new.epoch         = qcfg_old.epoch + 16'd1;
-      qcfg_new.plane         = obj_qp.plane[2:0];
+      qcfg_new.planes        = obj_qp.planes;
       qcfg_new.sq_log2       = obj_qp.sq_log2[3:0];
       qcfg_new.pd            = obj_qp.pd;
       qcfg_new.remote_node   = obj_qp.remote_node;
@@ -212,7 +224,10 @@ module nic_core #(
       qcfg_new.rcq           = obj_qp.rcq;
       qcfg_new.remote_qpn    = obj_qp.remote_qpn;
       qcfg_new.sq_base       = obj_qp.sq_base;
-      qcfg_new.window        = obj_qp.window[14:0];
+      qcfg_new.window        = obj_qp.window[9:0];
+      qcfg_new.mtu           = obj_qp.mtu[1:0];
+      qcfg_new.retry         = obj_qp.retry;
+      qcfg_new.rnr_retry     = obj_qp.rnr_retry;
       qcfg_new.rq_ring       = obj_qp.rq_ring;
       qcfg_new.rq_log2       = obj_qp.rq_log2[3:0];
       qcfg_new.rq_base       = obj_qp.rq_base;
@@ -326,6 +341,7 @@ module nic_core #(
   // Descriptor credits
   logic [CredW-1:0] cred_q [Planes*3];
   logic [CredW-1:0] cred_d [Planes*3];
+  logic [Planes*3*CredW-1:0] cred_cnt;
   logic [Planes*3-1:0] cred_nz_q, cred_use;
   logic [Planes-1:0] cred_rsp, cred_bulk, bulk_turn;
   logic [Planes-1:0] bulk_last_q;  // the last descriptor of VC bulk was a READ response
@@ -372,7 +388,8 @@ module nic_core #(
     end
   end
 
-  for (genvar i = 0; i < Planes*3; i++) begin : gen_cred_assert
+  for (genvar i = 0; i < Planes*3; i++) begin : gen_cred
+    assign cred_cnt[i*CredW +: CredW] = cred_q[i];
     `UBL_ASSERT(credit_range, !cred_act || !(txd_credit_i[i] && !cred_use[i]) ||
                 cred_q[i] != CredW'(TxdDepth))
   end
@@ -380,15 +397,15 @@ module nic_core #(
   // ---------------------------------------------------------------------------------------------
   // Engines
   logic [1:0] fch_state, rsp_state, stat_state;
-  logic [15:0] fch_head, fch_emit, chk_emit, stat_head, stat_tail;
+  logic [15:0] fch_head, chk_emit, stat_head, stat_tail;
   logic [23:0] stat_next, stat_una, stat_exp, stat_msn;
   logic chk_want;
   logic cons_valid, cons_ready, wake_valid, wake_ready;
   logic [QpW-1:0] cons_qpn, wake_qpn;
-  logic [3:0] slot_gen;
-  logic [7:0] slot_cls;
+  logic [MaxMsg-1:0] slot_gen;
+  logic [nic_core_pkg::ClassBits*MaxMsg-1:0] slot_cls;
   logic slot_more;
-  logic [1:0] wqe_slot;
+  logic [MsgW-1:0] wqe_slot;
   nic_core_pkg::went_t wqe;
   logic rd_valid, rd_ready;
   logic [TagW-1:0] rd_tag;
@@ -397,14 +414,15 @@ module nic_core #(
   logic [1:0] rq_ctl_state, rq_chk_state;
   logic rq_cons_valid, rq_cons_ready, rq_wake_valid, rq_wake_ready, rq_more, failed_v;
   logic [QpW-1:0] rq_cons_qpn, rq_wake_qpn, failed_q;
-  logic [3:0] rq_gen;
-  logic [1:0] rqe_slot;
+  logic [MaxMsg-1:0] rq_gen;
+  logic [nic_core_pkg::ClassBits*MaxMsg-1:0] unused_rq_cls;
+  logic [MsgW-1:0] rqe_slot;
   nic_core_pkg::went_t rqe;
   logic rq_rd_valid, rq_rd_ready, rq_err_v;
   logic [RqTagW-1:0] rq_rd_tag;
   logic [63:0] rq_rd_addr;
   nic_core_pkg::errev_t rq_err;
-  logic [25:0] unused_rq;
+  logic [17:0] unused_rq;
   logic unused_db_ok;
   logic fch_err_v, rsp_err_v, rsp_err_room, rsp_err_q_v, cpl_err_v;
   logic [2:0] err_ready;
@@ -430,7 +448,7 @@ module nic_core #(
     .db_valid_i(db_qp), .db_ready_o(fch_db_ready), .db_recv_i(db_q.kind[0]),
     .db_recv_ok_o(db_recv_ok), .db_ok_o(unused_db_ok), .db_qpn_i(db_q.index), .db_tail_i(db_q.value),
     .ctl_idx_o(fch_ctl_q), .ctl_cfg_i(qcfg_fch_ctl), .ctl_state_i(fch_state),
-    .ctl_head_i(fch_head), .ctl_emit_i(fch_emit),
+    .ctl_head_i(fch_head),
     .rsp_idx_o(fch_rsp_q), .rsp_cfg_i(qcfg_fch_rsp),
     .chk_idx_o(fch_chk_q), .chk_want_i(chk_want), .chk_emit_i(chk_emit),
     .cons_valid_i(cons_valid), .cons_qpn_i(cons_qpn), .cons_ready_o(cons_ready),
@@ -454,14 +472,14 @@ module nic_core #(
     .db_valid_i(db_recv_ok & qcfg_fch_ctl.rq_ring), .db_ready_o(rq_db_ready), .db_recv_i(1'b0),
     .db_recv_ok_o(unused_rq[0]), .db_ok_o(rq_db_ok), .db_qpn_i(db_q.index), .db_tail_i(db_q.value),
     .ctl_idx_o(rq_ctl_q), .ctl_cfg_i(qcfg_rq_ctl), .ctl_state_i(rq_ctl_state),
-    .ctl_head_i(rq_ctl_used), .ctl_emit_i(rq_ctl_used),
+    .ctl_head_i(rq_ctl_used),
     .rsp_idx_o(rq_rsp_q), .rsp_cfg_i(qcfg_rq_rsp),
     .chk_idx_o(rq_chk_q), .chk_want_i(rq_chk_state != 2'd2), .chk_emit_i(rq_chk_used),
     .cons_valid_i(rq_cons_valid), .cons_qpn_i(rq_cons_qpn), .cons_ready_o(rq_cons_ready),
     .wake_valid_o(rq_wake_valid), .wake_qpn_o(rq_wake_qpn), .wake_ready_i(rq_wake_ready),
-    .slot_idx_i(rsp_q), .slot_gen_o(rq_gen), .slot_cls_o(unused_rq[8:1]), .slot_more_o(rq_more),
+    .slot_idx_i(rsp_q), .slot_gen_o(rq_gen), .slot_cls_o(unused_rq_cls), .slot_more_o(rq_more),
     .wqe_slot_i(rqe_slot), .wqe_o(rqe),
-    .stat_idx_i(stat_idx[QpW-1:0]), .stat_tail_o(unused_rq[24:9]),
+    .stat_idx_i(stat_idx[QpW-1:0]), .stat_tail_o(unused_rq[16:1]),
     .rd_valid_o(rq_rd_valid), .rd_tag_o(rq_rd_tag), .rd_addr_o(rq_rd_addr),
     .rd_ready_i(rq_rd_ready),
     .rr_valid_i(dma_rsp_valid_i & (dma_rsp_i.tag[7:6] == 2'b10)),
@@ -469,20 +487,20 @@ module nic_core #(
     .rr_err_i(dma_rsp_i.err), .rr_data_i(dma_rsp_i.data),
     .err_valid_o(rq_err_v), .err_o(rq_err), .err_ready_i(err_ready[2] & ~fch_err_v),
     .log_valid_o(log_rq_v), .log_o(log_rq), .rlog_valid_o(log_rqrd_v), .rlog_o(log_rqrd),
-    .cnt_wqe_o(unused_rq[25]), .busy_o(rq_busy)
+    .cnt_wqe_o(unused_rq[17]), .busy_o(rq_busy)
   );
 
   nic_requester #(
-    .Planes(Planes), .NumQp(NumQp), .NumMr(NumMr), .AckEvery(AckEvery)
+    .Planes(Planes), .NumQp(NumQp), .NumMr(NumMr), .AckEvery(AckEvery), .TxdDepth(TxdDepth)
   ) u_req (
-    .clk_i, .rst_ni, .now_i, .timeout_i(timeout),
+    .clk_i, .rst_ni, .now_i, .timeout_i(timeout), .rnr_timer_i(rnr_timer), .reorder_i(reorder),
+    .plane_probe_i(plane_probe), .down_we_i(down_we), .down_i(down_new), .down_o(planes_down),
     .init_valid_i(init_valid), .init_kind_i(init_kind), .init_idx_i(init_idx),
     .init_state_i(obj_qp.state[1:0]), .init_psn_i(obj_qp.sq_psn),
     .cfg_idx_o(req_q), .cfg_i(qcfg_req), .mr_idx_o(req_mr), .mr_i(mr_req),
     .slot_gen_i(slot_gen), .slot_cls_i(slot_cls), .slot_more_i(slot_more),
     .wqe_slot_o(wqe_slot), .wqe_i(wqe),
     .rda_idx_i(fch_ctl_q), .rda_state_o(fch_state), .rda_head_o(fch_head),
-    .rda_emit_o(fch_emit),
     .rdb_idx_i(fch_chk_q), .rdb_want_o(chk_want), .rdb_emit_o(chk_emit),
     .rdc_idx_i(rsp_q), .rdc_state_o(rsp_state),
     .rde_idx_i(rq_ctl_q), .rde_state_o(rq_ctl_state),
@@ -494,15 +512,17 @@ module nic_core #(
     .err_valid_i({fch_err_v | rq_err_v, cpl_err_v, rsp_err_q_v}), .err_rsp_i(rsp_err_q),
     .err_cpl_i(cpl_err), .err_fch_i(fch_err_v ? fch_err : rq_err), .err_ready_o(err_ready),
     .ack_valid_i(rxh_v & (rxh_isack | (rxh_isrrs & ~rxv_valid_q))), .ack_data_i(rxh_d),
-    .ack_ready_o(ack_pop),
+    .ack_rsp_i(rxh_isrrs), .ack_ready_o(ack_pop),
     .rxd_valid_i(rxd_v & rxd_rsp), .rxd_data_i(rxd_d), .rxd_ready_o(s_rxd_pop),
     .rxv_valid_o(s_rxv_set), .rxv_plane_o(s_rxv_plane), .rxv_o(s_rxv),
     .txc_valid_i(txc_v & ~txc_rsp), .txc_data_i(txc_d), .txc_ready_o(s_txc_pop),
-    .cred_i(cred_nz_q), .rtx_valid_i(r_tx_plan), .rtx_plane_i(r_tx_plane),
+    .cred_i(cred_nz_q), .cred_cnt_i(cred_cnt), .rtx_valid_i(r_tx_plan), .rtx_plane_i(r_tx_plane),
     .tx_valid_o(s_tx_valid), .tx_plane_o(s_tx_plane), .tx_o(s_tx), .bulk_wait_o(bulk_turn),
     .cqe_valid_o(s_cqe_v), .cqe_o(s_cqe), .cqe_ready_i(s_cqe_room),
     .log_valid_o(log_req_v), .log_o(log_req),
     .cnt_ack_o(cnt_rx_ack), .cnt_ce_o(cnt_rx_ack_ce), .cnt_plane_o(rx_ack_plane),
+    .cnt_lost_o(cnt_lost), .cnt_lost_plane_o(lost_plane), .cnt_again_o(cnt_again),
+    .cnt_timeout_o(cnt_timeout), .cnt_dup_o(cnt_dup_rsp), .cnt_rnr_o(cnt_rnr_in),
     .failed_valid_o(failed_v), .failed_qpn_o(failed_q),
     .busy_o(req_busy), .deadline_o
   );
@@ -512,7 +532,7 @@ module nic_core #(
   ) u_rsp (
     .clk_i, .rst_ni,
     .init_valid_i(init_valid), .init_kind_i(init_kind), .init_idx_i(init_idx),
-    .init_psn_i(obj_qp.rq_psn), .enable_i(enable),
+    .init_sub_i(init_sub), .init_psn_i(obj_qp.rq_psn), .enable_i(enable),
     .db_valid_i(db_recv_ok & (~qcfg_fch_ctl.rq_ring | rq_db_ok)), .db_qpn_i(db_q.index),
     .db_total_i(db_q.value),
     .slot_gen_i(rq_gen), .slot_more_i(rq_more), .rqe_slot_o(rqe_slot), .rqe_i(rqe),
@@ -533,7 +553,8 @@ module nic_core #(
     .log_valid_o(log_rsp_v), .log_o(log_rsp),
     .stat_idx_i(stat_idx[QpW-1:0]), .stat_exp_o(stat_exp), .stat_msn_o(stat_msn),
     .cnt_pkt_o(cnt_rx_pkt), .cnt_bad_o(cnt_rx_bad), .cnt_ce_o(cnt_rx_ce),
-    .cnt_plane_o(rx_plane), .busy_o(rsp_busy)
+    .cnt_plane_o(rx_plane), .cnt_dup_o(cnt_dup_req), .cnt_deferred_o(cnt_deferred),
+    .cnt_rnr_o(cnt_rnr_out), .busy_o(rsp_busy)
   );
 
   ubl_fifo #(.Width(ErrBits), .Depth(4)) u_rsp_err (

@@ -21,12 +21,18 @@ package nic_core_pkg;
   localparam logic [1:0] ClsReq = 2'd1;   // a descriptor slot of VC req
   localparam logic [1:0] ClsBulk = 2'd2;  // a descriptor slot of VC bulk
   localparam logic [1:0] ClsFree = 2'd3;  // none: completes without a packet
+  // With it a slot's class has a bit for a fence and a kind: packets of two kinds are never
+  // outstanding together.
+  localparam int unsigned ClassBits = 5;
+  localparam logic [1:0] KindPlain = 2'd0;
+  localparam logic [1:0] KindRead = 2'd1;
+  localparam logic [1:0] KindOrdered = 2'd2;
 
   // Widths of the records below, in bits (yosys cannot ask for the size of a package's type).
-  localparam int unsigned QcfgBits = 235;
+  localparam int unsigned QcfgBits = 245;
   localparam int unsigned MrBits = 150;
   localparam int unsigned CqcfgBits = 86;
-  localparam int unsigned WentBits = 342;
+  localparam int unsigned WentBits = 343;
   localparam int unsigned CplBits = 225;
   localparam int unsigned LogBits = 56;
   localparam int unsigned ErrevBits = 32;
@@ -35,7 +41,7 @@ package nic_core_pkg;
   // QP configuration: written by write_qp, read by every engine.
   typedef struct packed {
     logic [15:0] epoch;  // counts write_qp; in-flight work of an older one is recognised and dropped
-    logic [2:0] plane;
+    logic [7:0] planes;
     logic [3:0] sq_log2;
     logic [7:0] pd;
     logic [15:0] remote_node;
@@ -43,7 +49,10 @@ package nic_core_pkg;
     logic [7:0] rcq;
     logic [23:0] remote_qpn;
     logic [63:0] sq_base;
-    logic [14:0] window;
+    logic [9:0] window;
+    logic [1:0] mtu;
+    logic [3:0] retry;
+    logic [3:0] rnr_retry;
     logic rq_ring;
     logic [3:0] rq_log2;
     logic [63:0] rq_base;
@@ -79,6 +88,7 @@ package nic_core_pkg;
     logic [7:0] opcode;
     logic signalled;
     logic fence;
+    logic ordered;
     logic [1:0] vc;
     logic [3:0] red_op;
     logic [3:0] red_dtype;

@@ -41,6 +41,18 @@ module nic_csr #(
   output logic        enable_o,
   /// timeout register.
   output logic [31:0] timeout_o,
+  /// rnr_timer register.
+  output logic [31:0] rnr_timer_o,
+  /// reorder register.
+  output logic [9:0]  reorder_o,
+  /// plane_probe register.
+  output logic [31:0] plane_probe_o,
+  /// planes_down is written.
+  output logic        down_we_o,
+  /// Its new value.
+  output logic [7:0]  down_o,
+  /// Planes that are down.
+  input  logic [7:0]  down_i,
 
   /// Initialisation event for the engines.
   output logic        init_valid_o,
@@ -48,6 +60,8 @@ module nic_csr #(
   output logic [1:0]  init_kind_o,
   /// Index.
   output logic [15:0] init_idx_o,
+  /// write_qp takes eight cycles: which of them (a bitmap has eight words).
+  output logic [2:0]  init_sub_o,
   /// Content of OBJ_DATA.
   output logic [511:0] obj_data_o,
   /// Load the QP configuration.
@@ -99,6 +113,24 @@ module nic_csr #(
   input  logic        cqe_i,
   /// A work request is fetched.
   input  logic        wqe_i,
+  /// A packet counts as lost.
+  input  logic        lost_i,
+  /// The plane it took.
+  input  logic [2:0]  lost_plane_i,
+  /// A packet is sent again.
+  input  logic        retransmit_i,
+  /// A QP timed out.
+  input  logic        timeout_i,
+  /// A request arrived again.
+  input  logic        dup_req_i,
+  /// A READ response arrived again.
+  input  logic        dup_rsp_i,
+  /// A packet was dropped because it could not be accepted before its turn.
+  input  logic        deferred_i,
+  /// RNR is answered.
+  input  logic        rnr_sent_i,
+  /// RNR was answered.
+  input  logic        rnr_rcvd_i,
   /// Something would happen without new input.
   output logic        busy_o
 );
@@ -114,7 +146,9 @@ module nic_csr #(
   logic [1:0] st_q;
   logic [15:0] clr_q;
   logic enable_q;
-  logic [31:0] timeout_q;
+  logic [31:0] timeout_q, rnr_timer_q, probe_q;
+  logic [9:0] reorder_q;
+  logic [2:0] sub_q;
   logic [7:0] op_q, result_q;
   logic [15:0] idx_q;
   logic [511:0] data_q;
@@ -128,7 +162,8 @@ module nic_csr #(
   logic [31:0] rx_bad_q [8];
   logic [31:0] rx_ce_q [8];
   logic [63:0] tx_bytes_q [8];
-  logic [31:0] cqes_q, wqes_q;
+  logic [31:0] lost_q [8];
+  logic [31:0] cqes_q, wqes_q, retransmits_q, timeouts_q, duplicates_q, deferred_q, rnr_sent_q, rnr_rcvd_q;
 
   // ---------------------------------------------------------------------------------------------
   // Error log
@@ -201,12 +236,13 @@ module nic_csr #(
       ubl_pkg::ObjOpWriteQp: begin
         // A QP that is put to rest may carry any values.
         val_ok = (qp.state == ubl_pkg::QpStateReset) |
-                 ((qp.state <= ubl_pkg::QpStateError) & (qp.plane < 8'(Planes)) &
+                 ((qp.state <= ubl_pkg::QpStateError) & (qp.planes != 8'd0) &
+                  ((qp.planes >> Planes) == 8'd0) & (qp.mtu <= ubl_pkg::MtuCodeB1024) &
                   (qp.sq_log2 <= 8'(ubl_pkg::NicMaxRingLog2)) & ({1'b0, qp.scq} < 9'(NumCq)) &
                   ({1'b0, qp.rcq} < 9'(NumCq)) & (qp.sq_base[5:0] == 6'd0) &
                   (qp.rq_ring ? (qp.rq_log2 <= 8'(ubl_pkg::NicMaxRingLog2)) & (qp.rq_base[5:0] == 6'd0)
                               : (qp.rq_log2 == 8'd0) & (qp.rq_base == 64'd0)) &
-                  (qp.window != 16'd0) & ~qp.window[15]);
+                  (qp.window != 16'd0) & (qp.window <= 16'(ubl_pkg::NicMaxWindow)));
       end
       ubl_pkg::ObjOpWriteCq: begin
         idx_ok = {1'b0, idx_q} < 17'(NumCq);
@@ -230,13 +266,14 @@ module nic_csr #(
   assign clearing_o  = st_q == StClear;
   assign stat_idx_o  = idx_q;
   assign obj_data_o  = data_q;
+  assign init_sub_o  = sub_q;
   assign init_idx_o  = clearing_o ? clr_q : idx_q;
   assign init_kind_o = clearing_o ? nic_core_pkg::InitClear
                                   : ((op_q == ubl_pkg::ObjOpSetError) ? nic_core_pkg::InitError
                                                                       : nic_core_pkg::InitQp);
   assign init_valid_o = clearing_o | (good & ((op_q == ubl_pkg::ObjOpWriteQp) |
                                               (op_q == ubl_pkg::ObjOpSetError)));
-  assign qp_we_o = (good & (op_q == ubl_pkg::ObjOpWriteQp)) |
+  assign qp_we_o = (good & (op_q == ubl_pkg::ObjOpWriteQp) & (sub_q == 3'd0)) |
                    (clearing_o & ({1'b0, clr_q} < 17'(NumQp)));
   assign cq_we_o = (good & (op_q == ubl_pkg::ObjOpWriteCq)) |
                    (clearing_o & ({1'b0, clr_q} < 17'(NumCq)));
@@ -275,6 +312,18 @@ module nic_csr #(
       end else if (addr == ubl_pkg::RegNicTimeout) begin
         ro    = 1'b0;
         rdata = timeout_q;
+      end else if (addr == ubl_pkg::RegNicRnrTimer) begin
+        ro    = 1'b0;
+        rdata = rnr_timer_q;
+      end else if (addr == ubl_pkg::RegNicReorder) begin
+        ro    = 1'b0;
+        rdata = {22'd0, reorder_q};
+      end else if (addr == ubl_pkg::RegNicPlanesDown) begin
+        ro    = 1'b0;
+        rdata = {24'd0, down_i};
+      end else if (addr == ubl_pkg::RegNicPlaneProbe) begin
+        ro    = 1'b0;
+        rdata = probe_q;
       end else if (addr == ubl_pkg::RegNicObjCmd) begin
         ro = 1'b0;
       end else if (addr == ubl_pkg::RegNicObjResult) begin
@@ -310,6 +359,8 @@ module nic_csr #(
       end else if (addr >= ubl_pkg::RegNicCntRxCe &&
                    addr < ubl_pkg::RegNicCntRxCe + 32'd32) begin
         rdata = rx_ce_q[lane];
+      end else if (addr >= ubl_pkg::RegNicCntLost && addr < ubl_pkg::RegNicCntLost + 32'd32) begin
+        rdata = lost_q[lane];
       end else if (addr >= ubl_pkg::RegNicCntTxBytes &&
                    addr < ubl_pkg::RegNicCntTxBytes + 32'd64) begin
         rdata = csr_req_i.addr[2] ? tx_bytes_q[lane8][63:32] : tx_bytes_q[lane8][31:0];
@@ -317,6 +368,18 @@ module nic_csr #(
         rdata = cqes_q;
       end else if (addr == ubl_pkg::RegNicCntWqes) begin
         rdata = wqes_q;
+      end else if (addr == ubl_pkg::RegNicCntRetransmits) begin
+        rdata = retransmits_q;
+      end else if (addr == ubl_pkg::RegNicCntTimeouts) begin
+        rdata = timeouts_q;
+      end else if (addr == ubl_pkg::RegNicCntDuplicates) begin
+        rdata = duplicates_q;
+      end else if (addr == ubl_pkg::RegNicCntDeferred) begin
+        rdata = deferred_q;
+      end else if (addr == ubl_pkg::RegNicCntRnrSent) begin
+        rdata = rnr_sent_q;
+      end else if (addr == ubl_pkg::RegNicCntRnrReceived) begin
+        rdata = rnr_rcvd_q;
       end else begin
         hit = 1'b0;
       end
@@ -332,6 +395,10 @@ module nic_csr #(
       clr_q       <= '0;
       enable_q    <= 1'b0;
       timeout_q   <= ubl_pkg::RegNicTimeoutReset;
+      rnr_timer_q <= ubl_pkg::RegNicRnrTimerReset;
+      reorder_q   <= ubl_pkg::RegNicReorderReset[9:0];
+      probe_q     <= ubl_pkg::RegNicPlaneProbeReset;
+      sub_q       <= '0;
       op_q        <= '0;
       idx_q       <= '0;
       result_q    <= ubl_pkg::ObjResultOk;
@@ -352,6 +419,9 @@ module nic_csr #(
               enable_q <= csr_req_i.wdata[ubl_pkg::RegNicCtrlEnableLsb];
             end
             if (addr == ubl_pkg::RegNicTimeout) timeout_q <= csr_req_i.wdata;
+            if (addr == ubl_pkg::RegNicRnrTimer) rnr_timer_q <= csr_req_i.wdata;
+            if (addr == ubl_pkg::RegNicReorder) reorder_q <= csr_req_i.wdata[9:0];
+            if (addr == ubl_pkg::RegNicPlaneProbe) probe_q <= csr_req_i.wdata;
             if (addr == ubl_pkg::RegNicObjCmd) begin
               op_q     <= csr_req_i.wdata[ubl_pkg::RegNicObjCmdOpLsb +: 8];
               idx_q    <= csr_req_i.wdata[ubl_pkg::RegNicObjCmdIndexLsb +: 16];
@@ -364,7 +434,10 @@ module nic_csr #(
             end
           end
         end
-        default: begin
+        default: if (good && op_q == ubl_pkg::ObjOpWriteQp && sub_q != 3'd7) begin
+          sub_q <= sub_q + 3'd1;
+        end else begin
+          sub_q    <= '0;
           st_q     <= StIdle;
           result_q <= !op_ok ? ubl_pkg::ObjResultBadOp
                              : (!idx_ok ? ubl_pkg::ObjResultBadIndex
@@ -380,6 +453,11 @@ module nic_csr #(
   assign csr_rsp_o       = rsp_q;
   assign enable_o        = enable_q;
   assign timeout_o       = timeout_q;
+  assign rnr_timer_o     = rnr_timer_q;
+  assign reorder_o       = reorder_q;
+  assign plane_probe_o   = probe_q;
+  assign down_we_o       = wr & (addr == ubl_pkg::RegNicPlanesDown);
+  assign down_o          = csr_req_i.wdata[7:0];
 
   // ---------------------------------------------------------------------------------------------
   // Counters
@@ -393,9 +471,16 @@ module nic_csr #(
         rx_bad_q[p]   <= '0;
         rx_ce_q[p]    <= '0;
         tx_bytes_q[p] <= '0;
+        lost_q[p]     <= '0;
       end
-      cqes_q <= '0;
-      wqes_q <= '0;
+      cqes_q        <= '0;
+      wqes_q        <= '0;
+      retransmits_q <= '0;
+      timeouts_q    <= '0;
+      duplicates_q  <= '0;
+      deferred_q    <= '0;
+      rnr_sent_q    <= '0;
+      rnr_rcvd_q    <= '0;
     end else begin
       if (tx_pkt_i) begin
         tx_pkt_q[tx_pkt_plane_i]   <= tx_pkt_q[tx_pkt_plane_i] + 32'd1;
@@ -417,6 +502,15 @@ module nic_csr #(
       end
       if (cqe_i) cqes_q <= cqes_q + 32'd1;
       if (wqe_i) wqes_q <= wqes_q + 32'd1;
+      if (lost_i) lost_q[lost_plane_i] <= lost_q[lost_plane_i] + 32'd1;
+      if (retransmit_i) retransmits_q <= retransmits_q + 32'd1;
+      if (timeout_i) timeouts_q <= timeouts_q + 32'd1;
+      if (dup_req_i || dup_rsp_i) begin
+        duplicates_q <= duplicates_q + 32'(dup_req_i) + 32'(dup_rsp_i);
+      end
+      if (deferred_i) deferred_q <= deferred_q + 32'd1;
+      if (rnr_sent_i) rnr_sent_q <= rnr_sent_q + 32'd1;
+      if (rnr_rcvd_i) rnr_rcvd_q <= rnr_rcvd_q + 32'd1;
     end
   end
 

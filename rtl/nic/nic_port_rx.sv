@@ -101,6 +101,8 @@ module nic_port_rx #(
   localparam int unsigned DoneW     = $clog2(DoneDepth);
   localparam int unsigned CountW    = $clog2(VcDepth) + 2;
   localparam int unsigned MaxFlits  = ubl_pkg::LinkMaxFrameFlits;
+  localparam int unsigned SackBits  = 8 * ubl_pkg::LinkSackhBytes;
+  localparam logic [11:0] AckIcrcWord = 12'd28;      // behind AETH and SACKH
   localparam logic [31:0] Residue   = 32'hDEBB_20E3;  // ICRC state behind a right ICRC
 
   // ---------------------------------------------------------------------------------------------
@@ -147,7 +149,7 @@ module nic_port_rx #(
   logic [511:0]                 buf_mem [2*VcDepth];
   logic [BufW-1:0]              b_index;
   logic [511:0]                 head0_q;           // first word of the frame
-  logic [127:0]                 head1_q;           // start of the second one
+  logic [383:0]                 head1_q;           // start of the second one
   logic [31:0]                  fcs_state, icrc_state, fcs_state_q, icrc_state_q;
   logic [4:0]                   b_words;
 
@@ -225,7 +227,7 @@ module nic_port_rx #(
         k_q        <= b_long ? b_k : b_k + 7'd1;
         held_q     <= b_held;
         if (b_k == 7'd0) head0_q <= a_q;
-        if (b_k == 7'd1) head1_q <= a_q[127:0];
+        if (b_k == 7'd1) head1_q <= a_q[383:0];
         if (a_eop_q) begin
           c_bad_q   <= b_bad;
           c_vc_q    <= a_vc_q;
@@ -313,7 +315,8 @@ module nic_port_rx #(
           || swap16(head0_q[335:320]) != ip_length - 16'd20
           || head0_q[363:360] != 4'd0;
       if (op_ack) begin
-        malformed = malformed || icrc_word != 12'd15 || pad != 2'd0;
+        malformed = malformed || icrc_word != AckIcrcWord || pad != 2'd0
+            || c_vc_q != ubl_pkg::VcRsp;
       end else begin
         malformed = malformed || c_vc_q == ubl_pkg::VcRsp
             || payload_words[11] || payload_words > 12'd1024
@@ -351,12 +354,14 @@ module nic_port_rx #(
       c_rxh.dst_qpn   = {head0_q[399:392], head0_q[407:400], head0_q[415:408]};
       c_rxh.psn       = {head0_q[431:424], head0_q[439:432], head0_q[447:440]};
       c_rxh.ack_req   = head0_q[423];
+      c_rxh.rnum      = head0_q[422:416];
       c_rxh.becn      = head0_q[390];
       c_rxh.ce        = head0_q[137:136] == ubl_pkg::EcnCe;
       if (op_ack || op_rrs) begin
         c_rxh.syndrome = head0_q[455:448];
         c_rxh.msn      = {head0_q[463:456], head0_q[471:464], head0_q[479:472]};
       end
+      if (op_ack) c_rxh.sack = {head1_q, head0_q[511:480]};
       if (op_rrs) c_rxh.len = reth_length[12:0];
       if (!op_ack && !op_rrs) begin
         c_rxh.raddr     = op_sni ? {w_ext1, w_ext2} : {w_ext0, w_ext1};
@@ -364,6 +369,7 @@ module nic_port_rx #(
         c_rxh.len       = reth_length[12:0];
         c_rxh.red_op    = op_red ? w_redh[31:28] : 4'd0;
         c_rxh.red_dtype = op_red ? w_redh[27:24] : 4'd0;
+        c_rxh.red_ordered = op_red & w_redh[16];
         c_rxh.imm       = op_imm ? w_imm : (op_sni ? w_ext0 : 32'd0);
       end
     end
@@ -376,9 +382,12 @@ module nic_port_rx #(
   // except that a flit may break off one frame and be a whole one itself; that frame, which is
   // never right, is reported late (late_q), as is a frame that finds its queue full, which happens
   // only if the sender ignores credits.
-  localparam int unsigned EntryBits = 32 + ubl_pkg::RxhBits + 1 + 3 + 7;
+  // SACKH, the last field, comes with acknowledgements only, so only queue rsp keeps it.
+  localparam int unsigned EntryBits = 32 + ubl_pkg::RxhBits - SackBits + 1 + 3 + 7;
 
   logic [EntryBits-1:0]      hdr_mem [NumVc*RxhDepth];
+  logic [SackBits-1:0]       sack_mem [RxhDepth];
+  logic [ubl_pkg::RxhBits-SackBits-1:0] pop_head;
   logic [NumVc-1:0][HdrW:0]  hdr_write_q, hdr_read_q;
   logic [NumVc-1:0]          hdr_full, hdr_empty, late_q, late_set, late_push, pop_ok;
   logic                      push, push_full, pop, pop_request;
@@ -404,7 +413,7 @@ module nic_port_rx #(
     push          = 1'b0;
     push_vc       = c_vc_q;
     push_held     = c_held_q;
-    push_entry    = {head0_q[511:480], c_rxh, c_request, off, c_held_q};
+    push_entry    = {head0_q[511:480], c_rxh[ubl_pkg::RxhBits-1:SackBits], c_request, off, c_held_q};
     late_set      = '0;
     late_push     = '0;
     late_credit   = '0;
@@ -414,7 +423,7 @@ module nic_port_rx #(
       push_vc      = c_abort_vc_q;
       push_held    = c_abort_held_q;
       abort_rxh.vc = c_abort_vc_q;
-      push_entry   = {32'd0, abort_rxh, 1'b0, 3'd0, c_abort_held_q};
+      push_entry   = {32'd0, abort_rxh[ubl_pkg::RxhBits-1:SackBits], 1'b0, 3'd0, c_abort_held_q};
       if (c_end_q) begin
         late_set[c_vc_q]    = 1'b1;
         late_credit[c_vc_q] = c_held_q;
@@ -428,7 +437,7 @@ module nic_port_rx #(
       push_vc      = late_vc;
       push_held    = 7'd0;
       abort_rxh.vc = late_vc;
-      push_entry   = {32'd0, abort_rxh, 1'b0, 3'd0, 7'd0};
+      push_entry   = {32'd0, abort_rxh[ubl_pkg::RxhBits-1:SackBits], 1'b0, 3'd0, 7'd0};
     end
     push_full = push && (hdr_full[push_vc] || (push_held == 7'd0 && late_push == '0));
     if (push_full) begin
@@ -439,6 +448,9 @@ module nic_port_rx #(
 
   always_ff @(posedge clk_i) begin
     if (push && !push_full) hdr_mem[{push_vc, hdr_write_q[push_vc][HdrW-1:0]}] <= push_entry;
+    if (push && !push_full && push_vc == ubl_pkg::VcRsp) begin
+      sack_mem[hdr_write_q[ubl_pkg::VcRsp][HdrW-1:0]] <= c_rxh.sack;
+    end
   end
 
   always_comb begin
@@ -451,7 +463,9 @@ module nic_port_rx #(
     pop       = pop_ok != '0 && !rxh_valid_q;
     pop_entry = '0;
     if (pop) pop_entry = hdr_mem[{pop_vc, hdr_read_q[pop_vc][HdrW-1:0]}];
-    {pop_first, pop_rxh, pop_request, pop_off, pop_held} = pop_entry;
+    {pop_first, pop_head, pop_request, pop_off, pop_held} = pop_entry;
+    pop_rxh = {pop_head, {SackBits{1'b0}}};
+    if (pop && pop_vc == ubl_pkg::VcRsp) pop_rxh.sack = sack_mem[hdr_read_q[pop_vc][HdrW-1:0]];
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -612,13 +626,14 @@ module nic_port_rx #(
       if (e_reduce_q && rrd_count_q == 2'd0)     e_step = 1'b0;
       if (e_j_q == 7'd1 && wrq_valid_q)          e_step = 1'b0;
     end
-    if (e_last && !e_drop_q && done_full)        e_step = 1'b0;
+    if (e_last && done_full)                     e_step = 1'b0;
     e_load    = verdict_read_q != verdict_issue_q && (!e_valid_q || (e_step && e_last));
     rrd_take  = e_step && e_emit && e_reduce_q;
     e_add     = rrd_take && !e_bad;
     wrd_push  = e_step && e_emit && !e_bad;
     wrq_load  = wrd_push && e_j_q == 7'd1;
-    done_push = e_step && e_last && !e_drop_q;
+    // Nobody waits for the report of a READ response that is dropped.
+    done_push = e_step && e_last && !(e_drop_q && e_rsp_q);
     // One credit a step, and with the last step whatever is left of the frame.
     e_credit  = e_drop_q ? e_flits_q : (e_last ? e_flits_q - e_beats_q : 7'd1);
     // The payload of a READ response begins one word of 64 bytes earlier.
@@ -822,7 +837,7 @@ module nic_port_rx #(
   // Checks
   // ---------------------------------------------------------------------------------------------
   logic unused_bits;
-  assign unused_bits = ^{rrd_i.last, issue_verdict[119], issue_verdict[116:77], rxv_i.red_op, rxv_i.red_dtype, e_word[31:0], w_redh[23:0],
+  assign unused_bits = ^{abort_rxh, rrd_i.last, issue_verdict[119], issue_verdict[116:77], rxv_i.red_op, rxv_i.red_dtype, e_word[31:0], w_redh[23:0],
                          reth_length, ip_sum[19:16], head0_q[15:0]};
 
   `UBL_ASSERT_INIT(HeaderQueueHoldsAllCredits, RxhDepth >= VcDepth)

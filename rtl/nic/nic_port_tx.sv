@@ -75,6 +75,8 @@ module nic_port_tx #(
   localparam int unsigned CreditW = $clog2(VcDepth + 1);
   localparam int unsigned Window  = DescDepth - TxdDepth;
   localparam int unsigned NumVc   = ubl_pkg::LinkNumVc;
+  localparam int unsigned SackBits  = 8 * ubl_pkg::LinkSackhBytes;
+  localparam int unsigned FrameBits = ubl_pkg::TxdBits - 64 - SackBits;
   localparam logic [2:0]  OffResponse = 3'd7;  // payload of a READ response: one word before 16
 
   localparam int unsigned Req  = 32'(ubl_pkg::VcReq);
@@ -91,7 +93,8 @@ module nic_port_tx #(
   // What issuing needs, what choosing needs, what building needs.
   logic [118:0]                   issue_mem [NumVc*DescDepth];  // rsp ack len laddr qpn psn
   logic [23:0]                    plan_mem  [NumVc*DescDepth];  // off icrc_word beats
-  logic [ubl_pkg::TxdBits-1-64:0] frame_mem [NumVc*DescDepth];  // txd without laddr
+  logic [FrameBits-1:0]           frame_mem [NumVc*DescDepth];  // txd without laddr and sack
+  logic [SackBits-1:0]            sack_mem  [DescDepth];        // of acknowledgements
 
   logic        in_ack, in_red, in_imm, in_rrq, in_rrs, in_snd;
   logic [2:0]  in_off;
@@ -108,9 +111,9 @@ module nic_port_tx #(
     in_rrq   = txd_i.opcode == ubl_pkg::PktOpReadRequest;
     in_rrs   = txd_i.opcode == ubl_pkg::PktOpReadResponse;
     // SENDH is one word shorter than RETH.
-    in_off   = in_rrs ? OffResponse : 3'd2 + {2'd0, in_red} + {2'd0, in_imm} - {2'd0, in_snd};
+    in_off   = (in_rrs || in_ack) ? OffResponse : 3'd2 + {2'd0, in_red} + {2'd0, in_imm} - {2'd0, in_snd};
     in_words = in_rrq ? 13'd0 : (txd_i.len + 13'd3) >> 2;
-    in_icrc  = in_ack ? 11'd15
+    in_icrc  = in_ack ? 11'd28
                       : (in_rrs ? 11'd15 : 11'd16 + {8'd0, in_off}) + in_words[10:0];
     in_beats = (in_ack || in_rrq) ? 7'd0 : 7'((txd_i.len + 13'd63) >> 6);
   end
@@ -128,7 +131,8 @@ module nic_port_tx #(
       frame_mem[entry(txd_i.vc, write_q[txd_i.vc][DescW-1:0])] <=
           {txd_i.opcode, txd_i.vc, txd_i.dst_node, txd_i.dst_qpn, txd_i.src_qpn, txd_i.psn,
            txd_i.ack_req, txd_i.becn, txd_i.len, txd_i.raddr, txd_i.rkey, txd_i.red_op,
-           txd_i.red_dtype, txd_i.imm, txd_i.syndrome, txd_i.msn};
+           txd_i.red_dtype, txd_i.red_ordered, txd_i.imm, txd_i.syndrome, txd_i.msn, txd_i.rnum};
+      if (in_ack) sack_mem[write_q[ubl_pkg::VcRsp][DescW-1:0]] <= txd_i.sack;
     end
   end
 
@@ -352,10 +356,13 @@ module nic_port_tx #(
   logic [31:0] f_rkey, f_imm;
   logic [3:0]  f_red_op, f_red_dtype;
   logic [7:0]  f_syndrome;
-  logic [ubl_pkg::TxdBits-1-64:0] cur_q;
+  logic [6:0]  f_rnum;
+  logic        f_red_ordered;
+  logic [FrameBits-1:0] cur_q;
+  logic [SackBits-1:0]  cur_sack_q;
 
   assign {f_opcode, f_vc, f_dst_node, f_dst_qpn, f_src_qpn, f_psn, f_ack_req, f_becn, f_len,
-          f_raddr, f_rkey, f_red_op, f_red_dtype, f_imm, f_syndrome, f_msn} = cur_q;
+          f_raddr, f_rkey, f_red_op, f_red_dtype, f_red_ordered, f_imm, f_syndrome, f_msn, f_rnum} = cur_q;
   assign cur_ch = f_vc == ubl_pkg::VcBulk;
 
   logic         step, need_beat, s1_free, s1_move, s2_out;
@@ -416,12 +423,14 @@ module nic_port_tx #(
       sum    = {4'd0, sum[15:0]} + {16'd0, sum[19:16]};
       ip_sum = ~(sum[15:0] + {15'd0, sum[16]});
       pad    = (is_ack || is_rrq) ? 2'd0 : (2'd0 - f_len[1:0]);
-      if (is_ack || is_rrs) header_ext = {32'd0, swap32({f_syndrome, f_msn})};
+      if (is_ack || is_rrs) begin
+        header_ext = {is_ack ? cur_sack_q[31:0] : 32'd0, swap32({f_syndrome, f_msn})};
+      end
       else if (is_sni)      header_ext = {swap32(f_raddr[63:32]), swap32(f_imm)};
       else                  header_ext = {swap32(f_raddr[31:0]), swap32(f_raddr[63:32])};
       header = {
           header_ext,                                                    // 56
-          swap32({f_ack_req, 7'd0, f_psn}),                              // 52
+          swap32({f_ack_req, f_rnum, f_psn}),                              // 52
           swap32({1'b0, f_becn, 6'd0, f_dst_qpn}),                       // 48
           swap16(ubl_pkg::LinkPkeyDefault),                              // 46
           2'd0, pad, 4'd0,                                               // 45
@@ -445,7 +454,7 @@ module nic_port_tx #(
       end else begin
         header_tail = {
             swap32(f_imm),
-            has_red ? {24'd0, f_red_op, f_red_dtype} : (has_imm ? swap32(f_imm) : 32'd0),
+            has_red ? {23'd0, f_red_ordered, f_red_op, f_red_dtype} : (has_imm ? swap32(f_imm) : 32'd0),
             is_ack ? 64'd0 : {swap32({19'd0, f_len}), swap32(f_rkey)}};
       end
     end
@@ -459,7 +468,7 @@ module nic_port_tx #(
       if (need_beat) beat = buf_mem[{cur_ch, buf_read_q[cur_ch]}];
       if (cur_k_q == 7'd0) begin
         word    = header;
-        carry_d = {352'd0, header_tail};
+        carry_d = is_ack ? {96'd0, cur_sack_q[SackBits-1:32]} : {352'd0, header_tail};
         if (is_rrs) begin
           word[511:480] = beat[31:0];
           carry_d       = beat[511:32];
@@ -579,6 +588,7 @@ module nic_port_tx #(
       cur_off_q     <= '0;
       cur_icrc_q    <= '0;
       cur_q         <= '0;
+      cur_sack_q    <= '0;
       carry_q       <= '0;
       s1_valid_q    <= 1'b0;
       s2_valid_q    <= 1'b0;
@@ -600,6 +610,7 @@ module nic_port_tx #(
         cur_k_q     <= '0;
         cur_bad_q   <= 1'b0;
         cur_q       <= frame_mem[entry(start_vc, send_q[start_vc][DescW-1:0])];
+        if (start_vc == ubl_pkg::VcRsp) cur_sack_q <= sack_mem[send_q[start_vc][DescW-1:0]];
         cur_beats_q <= plan[start_vc][6:0];
         cur_icrc_q  <= plan[start_vc][17:7];
         cur_off_q   <= plan[start_vc][20:18];

@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Receive side of nic_core: judges incoming request packets, follows their placement in memory,
-// acknowledges. It owns the receive context of every QP, separate from the send context, and
-// handles one event per cycle: a header, a placement, an acknowledgement to send, the outcome of a
-// receive completion, or a receive to flush. A header that must wait (verdict register full, eight packets in flight,
-// address hazard) blocks only its own plane. A READ request never blocks: it is kept in the QP's table
-// until everything before it is placed and a descriptor of VC bulk is free; then its response is
+// acknowledges. Packets of a QP come on any plane in any order; a bitmap of 512 packets says which
+// are accepted and which are placed, and `done` moves over those that are placed. It owns the receive
+// context of every QP, separate from the send context, and handles one event per cycle: a header, a
+// placement, a step of `done`, an acknowledgement to send, the outcome of a receive completion, or a
+// receive to flush. A header that must wait (verdict register full, eight packets in flight, address
+// hazard, ring entry on its way) blocks only its own plane. A READ request never blocks: it is kept in
+// the QP's table until `done` has come to it and a descriptor of VC bulk is free; then its response is
 // handed to nic_port. So headers are always drained, whatever the link to the peer does.
-// Acknowledgements wait in per-plane queues that hold
-// each QP at most once, so they coalesce while a plane has no credit.
-// See also: nic_core.md, nic_requester.sv, nic_completer.sv.
+// Acknowledgements wait in per-plane queues that hold each QP at most once, so they coalesce while a
+// plane has no credit.
+// See also: nic_transport.md, nic_core.md, nic_requester.sv, nic_completer.sv.
 
 `include "nic_core_pkg.svh"
 `include "ubl_assert.svh"
@@ -27,7 +29,11 @@ module nic_responder #(
   /// QP index width, do not overwrite.
   localparam int unsigned QpW = $clog2(NumQp),
   /// MR index width, do not overwrite.
-  localparam int unsigned MrW = $clog2(NumMr)
+  localparam int unsigned MrW = $clog2(NumMr),
+  /// Receives of a QP that may be in work, do not overwrite.
+  localparam int unsigned MaxMsg = ubl_pkg::NicMaxOutstanding,
+  /// Slot index width, do not overwrite.
+  localparam int unsigned MsgW = $clog2(MaxMsg)
 ) (
   /// Clock.
   input  logic clk_i,
@@ -40,6 +46,8 @@ module nic_responder #(
   input  logic [1:0]  init_kind_i,
   /// Index of the initialisation.
   input  logic [15:0] init_idx_i,
+  /// Which of the eight cycles of a write_qp.
+  input  logic [2:0]  init_sub_i,
   /// First PSN expected (write_qp).
   input  logic [23:0] init_psn_i,
   /// ctrl.enable: requests are accepted.
@@ -53,11 +61,11 @@ module nic_responder #(
   input  logic [15:0] db_total_i,
 
   /// Generation bits of the prefetch slots of QP cfg_idx_o: entries of its receive ring.
-  input  logic [3:0]          slot_gen_i,
+  input  logic [MaxMsg-1:0]   slot_gen_i,
   /// QP cfg_idx_o has posted receives not yet requested.
   input  logic                slot_more_i,
   /// Prefetch slot wanted.
-  output logic [1:0]          rqe_slot_o,
+  output logic [MsgW-1:0]     rqe_slot_o,
   /// Its entry.
   input  nic_core_pkg::went_t rqe_i,
   /// A receive ring entry was taken and more can be fetched.
@@ -175,74 +183,108 @@ module nic_responder #(
   output logic       cnt_ce_o,
   /// Plane of the counters.
   output logic [2:0] cnt_plane_o,
+  /// The request had arrived before.
+  output logic       cnt_dup_o,
+  /// It could not be accepted before its turn.
+  output logic       cnt_deferred_o,
+  /// RNR is answered.
+  output logic       cnt_rnr_o,
   /// Something would happen without new input.
   output logic       busy_o
 );
 
+  localparam logic [1:0] StReady = 2'd1;
+  localparam logic [1:0] StError = 2'd2;
+
   localparam int unsigned InfDepth = 8;  // packets in flight to memory per plane
   localparam int unsigned InfW = $clog2(InfDepth);
   localparam int unsigned NumInf = Planes * InfDepth;
+  localparam int unsigned FlyW = $clog2(NumInf + 1);
   localparam int unsigned NoteW = 5;
+  localparam int unsigned Window = ubl_pkg::NicMaxWindow;
+  localparam int unsigned WinW = $clog2(Window);
   localparam int unsigned MaxReads = ubl_pkg::NicMaxReads;
   localparam int unsigned ReadW = $clog2(MaxReads);
-  localparam int unsigned ReadBits = 77;
+  localparam int unsigned ReadBits = 101;
 
-  // Receive context. in_ack, in_rd, in_fl, inflight, iplane and cqe_wait describe real objects on their way and
-  // survive write_qp.
+  // Receive context. in_ack, in_rd, in_fl, in_adv, inflight and cqe_wait describe real objects on
+  // their way and survive write_qp.
   typedef struct packed {
     logic              err;       // failed on the receive side; the requester is being told
-    logic [23:0]       expect_psn;
-    logic [23:0]       done;      // everything before it is placed
+    logic [23:0]       done;      // everything before it is placed, the first one that is not
+    logic [WinW:0]     ahead;     // packets accepted that done has not passed
     logic [23:0]       msn;
     logic [23:0]       used;      // receives consumed
-    logic [31:0]       roff;      // bytes of the SEND that is arriving
     logic [47:0]       ccnt;      // receive completions produced
     logic [7:0]        unack;     // placed packets since the last acknowledgement
-    logic              gap;       // a NAK for expect_psn was decided; silence until it arrives
-    logic              nak_v;
+    logic              areq_v;    // an acknowledgement is due when done has passed areq_psn
+    logic [23:0]       areq_psn;
+    logic              fail_v;    // memory refused packet fail_psn
+    logic [23:0]       fail_psn;
+    logic              nak_v;     // a NAK is due
+    logic              nak_s;     // nak_syn, nak_psn say why the QP failed
     logic [7:0]        nak_syn;
     logic [23:0]       nak_psn;
     logic              ack_p;     // an acknowledgement is due
-    logic              ce;        // CE seen since the last acknowledgement
+    logic [7:0]        ce_planes; // CE seen since the last acknowledgement
+    logic [7:0]        ce_count;
     logic [2:0]        aplane;    // plane of the last request: acknowledgements go there
     logic [Planes-1:0] in_ack;
-    logic [InfW:0]     inflight;
-    logic [2:0]        iplane;    // plane of the packets in flight
+    logic [FlyW-1:0]   inflight;
     logic [NoteW-1:0]  cqe_wait;  // receive completions not yet written
-    logic [ReadW:0]    reads;     // READ requests not yet answered: the PSNs before expect_psn
+    logic              rd;        // what is accepted and not passed are READ requests
+    logic [MaxReads-1:0] more;    // READs to be answered again, by PSN
     logic [Planes-1:0] in_rd;
+    logic [2:0]        rplane;    // plane of the next READ response
     logic              in_fl;     // in the flush queue
+    logic              in_adv;    // in the queue of QPs whose done may move
   } rctx_t;
 
   typedef struct packed {
     logic [QpW-1:0] q;
     logic [15:0]    epoch;
     logic [23:0]    psn;
+    logic           drop;    // reported only
+    logic           known;   // of a QP that exists
     logic           ack_req;
     logic           ce;
-    logic           cons;   // consumes a receive
-    logic           ring;   // which is an entry of a ring
-    logic [7:0]     op;     // pkt_op
-    logic [31:0]    len;    // byte_len of the completion
-    logic [31:0]    imm;
-    logic [63:0]    wr_id;  // of the entry
   } inf_t;
 
-  localparam int unsigned InfBits = QpW + 180;
+  // Packets from done on: accepted; placed; consumes a receive, or is a READ.
+  typedef struct packed {
+    logic [63:0] taken;
+    logic [63:0] placed;
+    logic [63:0] stop;
+  } word_t;
 
-  localparam int unsigned CtxBits = 238 + ReadW + 2 * Planes;
+  // What completes a receive.
+  typedef struct packed {
+    logic [7:0]  op;   // pkt_op
+    logic [31:0] len;  // byte_len of the completion
+    logic [31:0] imm;
+  } cinfo_t;
+
+  localparam int unsigned InfBits = QpW + 44;
+  localparam int unsigned WordBits = 192;
+  localparam int unsigned CinfoBits = 72;
+  localparam int unsigned SeenBits = 8 * 24;
+  localparam int unsigned CtxBits = 245 + WinW + FlyW + MaxReads + 2 * Planes;
 
   // Memories are plain vectors: yosys drops the dimension of an array of a local struct type.
   logic [CtxBits-1:0] ctx_mem [NumQp];
   logic [15:0] post_mem [NumQp];
+  logic [WordBits-1:0] word_mem [NumQp*(Window/64)];  // by PSN
+  logic [SeenBits-1:0] seen_mem [NumQp];              // by plane: PSN behind the highest one handled
+  logic [CinfoBits-1:0] cinfo_mem [NumQp*MaxMsg];     // by receive
   logic [InfBits-1:0] inf_mem [NumInf];
   logic [63:0] inf_addr_mem [NumInf];
   logic [63:0] inf_last_mem [NumInf];
   logic [QpW-1:0] ack_mem [2**(3+QpW)];
   logic [QpW-1:0] rdq_mem [2**(3+QpW)];
   logic [QpW-1:0] flq_mem [NumQp];   // QPs in error with a receive to flush
+  logic [QpW-1:0] adv_mem [NumQp];   // QPs whose done may move
   logic [15:0] used_mem [NumQp];     // copy of used for nic_wqe_fetch
-  logic [ReadBits-1:0] rd_mem [NumQp*MaxReads];  // by PSN: address and length of a READ request
+  logic [ReadBits-1:0] rd_mem [NumQp*MaxReads];  // by PSN: PSN, address and length of a READ request
 
   logic [InfW:0] inf_wr_q [Planes];
   logic [InfW:0] inf_rd_q [Planes];
@@ -253,7 +295,7 @@ module nic_responder #(
   logic [QpW:0] rdq_wr_q [Planes];
   logic [QpW:0] rdq_rd_q [Planes];
   logic [Planes-1:0] ack_ne_q, ack_mask_q, rxh_mask_q, rxd_mask_q, rdq_ne_q, rdq_mask_q, txc_mask_q;
-  logic [QpW:0] flq_wr_q, flq_rd_q;
+  logic [QpW:0] flq_wr_q, flq_rd_q, adv_wr_q, adv_rd_q;
   logic rd_turn_q;  // READ responses go before acknowledgements
   logic [1:0] grp_q;
 
@@ -269,11 +311,12 @@ module nic_responder #(
   localparam logic [3:0] EvTxc = 4'd7;
   localparam logic [3:0] EvWake = 4'd8;   // may have a receive to flush
   localparam logic [3:0] EvFlush = 4'd9;
+  localparam logic [3:0] EvAdv = 4'd10;   // done may move on
 
   logic [Planes-1:0] rxh_src, rxh_hot, rxd_src, rxd_hot, ack_elig, ack_src, ack_hot;
   logic [Planes-1:0] rdq_elig, rdq_src, rdq_hot, txc_src, txc_hot;
   logic [2:0] rxh_plane, rxd_plane, ack_plane, rdq_plane, txc_plane;
-  logic g_rxd, g_rxh, g_ack, sel_rd;
+  logic g_rxd, g_rxh, g_ack, g_adv, sel_rd;
   logic [1:0] grp;
   logic [3:0] ev;
   logic g_fl, failed_v, unused_failed_ready;
@@ -320,7 +363,7 @@ module nic_responder #(
   localparam int unsigned PlW = (Planes > 1) ? $clog2(Planes) : 1;
   assign t = ubl_pkg::txc_t'(txc_data_i[32'(txc_plane)*ubl_pkg::TxcBits +: ubl_pkg::TxcBits]);
 
-  logic [PlW-1:0] rxh_pl, rxd_pl, ack_pl, rdq_pl, apush_pl;
+  logic [PlW-1:0] rxh_pl, rxd_pl, ack_pl, rdq_pl, apush_pl, rpush_pl;
   assign rxh_pl = rxh_plane[PlW-1:0];
   assign rxd_pl = rxd_plane[PlW-1:0];
   assign ack_pl = ack_plane[PlW-1:0];
@@ -348,8 +391,10 @@ module nic_responder #(
   );
   assign wake_ready_o = (ev == EvWake) & ~failed_v;
 
+  // Whatever may move done may make a completion, consume a ring entry and fail the QP.
   assign g_fl  = (flq_wr_q != flq_rd_q) & cqe_ready_i & cons_ready_i;
-  assign g_rxd = (|rxd_valid_i) & cqe_ready_i & err_ready_i;
+  assign g_adv = (adv_wr_q != adv_rd_q) & cqe_ready_i & cons_ready_i & err_ready_i;
+  assign g_rxd = (|rxd_valid_i) & cqe_ready_i & cons_ready_i & err_ready_i;
   assign g_rxh = (|rxh_valid_i) & err_ready_i;
   assign g_ack  = (|ack_elig) | (|rdq_elig);
   assign sel_rd = (|rdq_elig) & (rd_turn_q | ~(|ack_elig));
@@ -386,6 +431,8 @@ module nic_responder #(
       ev = EvTxc;
     end else if (g_fl) begin
       ev = EvFlush;
+    end else if (g_adv) begin
+      ev = EvAdv;
     end else begin
       unique case (grp)
         2'd0: ev = EvRxd;
@@ -402,6 +449,7 @@ module nic_responder #(
       EvTxc: q = t.qpn[QpW-1:0];
       EvWake: q = failed_v ? failed_q : wake_qpn_i;
       EvFlush: q = flq_mem[flq_rd_q[QpW-1:0]];
+      EvAdv: q = adv_mem[adv_rd_q[QpW-1:0]];
       default: q = init_idx_i[QpW-1:0];
     endcase
   end
@@ -417,45 +465,86 @@ module nic_responder #(
   // ---------------------------------------------------------------------------------------------
   // The event
   rctx_t w, n;
+  word_t b, nb;                 // the word of the bitmap that the event looks at
+  cinfo_t cinfo, cinfo_new;
   logic is_send, consumes, last_send, need_rqe, rqe_here, rqe_wrong, send_bad, fl_push, want_fl;
   logic [63:0] tgt;         // where the payload goes
   logic [31:0] key;
   logic [32:0] send_end;
   logic [7:0] rqe_status, fail_syn, cqe_status;
-  logic is_red, is_imm, is_read, rd_note, rpush, want_rd, qp_ok, req_bad, rkey_ok, hazard, blocked, accept, take, want_ack;
-  logic fail_at;  // what was accepted at fail_psn came to nothing
-  logic [23:0] dpsn, fail_psn, d_nak, rd_psn, rd_age;
-  logic [63:0] rd_addr;
+  logic is_red, is_imm, is_read, rd_note, rpush, want_rd, peer_ok, qp_ok, req_bad, no_recv, rkey_ok;
+  logic hazard, blocked, accept, take, want_ack, inf_push, inf_full, unfit, b_we, seen_we, adv_push;
+  logic adv, step_cqe, dup, deferred, rnr, told_again, rd_known, rd_again;
+  logic [23:0] word_psn, dpsn, rd_psn, rd_age, seen_psn, fwd, num;
+  logic [5:0] bit_no;
+  logic [6:0] run_len;
+  logic [63:0] rd_addr, can_pass;
+  logic [23:0] rd_note_psn;
   logic [12:0] rd_len;
   logic [63:0] h_last;
   logic [64:0] h_end, mr_end;
-  logic apush, cqe_valid, err_valid, log_valid, tx_valid, rxv_valid, placed;
-  logic [15:0] posted;
+  logic apush, cqe_valid, err_valid, log_valid, tx_valid, rxv_valid;
+  logic [23:0] run_end;
+  logic [7:0] fail_with;
+  logic [15:0] posted, avail;
+  logic [ReadW-1:0] more_idx;
   nic_core_pkg::log_t log_d;
   ubl_pkg::txd_t tx_d;
   ubl_pkg::rxv_t rxv_d;
   inf_t e_new;
+  logic [SeenBits-1:0] seen, seen_new;
 
   assign w       = rctx_t'(ctx_mem[q]);
   assign posted  = post_mem[q];
+  assign avail   = posted - w.used[15:0];
   assign is_red  = (h.opcode == ubl_pkg::PktOpReduce) | (h.opcode == ubl_pkg::PktOpReduceImm);
   assign is_imm  = (h.opcode == ubl_pkg::PktOpWriteImm) | (h.opcode == ubl_pkg::PktOpReduceImm);
   assign is_read = h.opcode == ubl_pkg::PktOpReadRequest;
-  assign rd_psn  = w.expect_psn - 24'(w.reads);  // of the oldest READ without an answer
-  assign {rd_addr, rd_len} = rd_mem[{q, rd_psn[ReadW-1:0]}];
   assign is_send = (h.opcode == ubl_pkg::PktOpSend) | (h.opcode == ubl_pkg::PktOpSendImm);
-  // SENDH: h.raddr = {number, offset}, h.rkey = length of the message.
+
+  // The word of the bitmap: of the packet, else of done.
+  always_comb begin
+    unique case (ev)
+      EvRxh: word_psn = h.psn;
+      EvRxd: word_psn = e.psn;
+      default: word_psn = w.done;
+    endcase
+  end
+  assign bit_no = word_psn[5:0];
+  assign b      = word_t'(word_mem[{q, (ev == EvInit) ? init_sub_i : word_psn[WinW-1:6]}]);
+
+  // The READ whose turn it is, or one that is answered again.
+  always_comb begin
+    more_idx = '0;
+    for (int unsigned i = MaxReads; i > 0; i--) begin
+      if (w.more[i-1]) more_idx = ReadW'(i - 1);
+    end
+  end
+  assign rd_again = (ev == EvAck) & (w.more != '0);
+  assign {rd_note_psn, rd_addr, rd_len} =
+      rd_mem[{q, (ev == EvRxh) ? h.psn[ReadW-1:0] : (rd_again ? more_idx : w.done[ReadW-1:0])}];
+  assign rd_psn   = rd_again ? rd_note_psn : w.done;
+  assign rd_known = rd_note_psn == h.psn;
+
+  // Which receive: SENDH: h.raddr = {number, offset}, h.rkey = length of the message.
+  assign num  = h.raddr[55:32] - w.used;
+  assign fwd  = is_send ? num : {17'd0, h.rnum - w.used[6:0]};
   assign send_end  = {1'b0, h.raddr[31:0]} + {20'd0, h.len};
   assign last_send = send_end == {1'b0, h.rkey};
-  assign send_bad  = is_send ? (~cfg_i.rq_ring | (h.raddr[63:32] != {8'd0, w.used}) |
-                                (h.raddr[31:0] != w.roff) | (send_end > {1'b0, h.rkey}) |
+  assign consumes  = is_imm | (is_send & last_send);
+  assign send_bad  = is_send ? (~cfg_i.rq_ring | (|h.raddr[63:56]) | (h.rnum != h.raddr[38:32]) |
+                                (fwd >= 24'(MaxMsg)) | (send_end > {1'b0, h.rkey}) |
                                 (~last_send & ((h.len == 13'd0) |
                                                (h.opcode == ubl_pkg::PktOpSendImm))))
-                             : (w.roff != 32'd0);
-  assign consumes  = is_imm | (is_send & last_send);
+                             : (is_imm & (fwd >= 24'(MaxMsg)));
+  // In its turn a packet names the next receive.
   assign need_rqe  = is_send | (is_imm & cfg_i.rq_ring);
-  assign rqe_slot_o = w.used[1:0];
-  assign rqe_here  = slot_gen_i[w.used[1:0]] == ~w.used[2];
+  assign no_recv   = (is_imm | is_send) & (fwd >= 24'(avail));
+  logic [15:0] rqe_idx;
+  assign rqe_idx    = w.used[15:0] + ((ev == EvRxh) ? fwd[15:0] : 16'd0);
+  assign rqe_slot_o = rqe_idx[MsgW-1:0];
+  assign rqe_here   = slot_gen_i[rqe_idx[MsgW-1:0]] == ~rqe_idx[MsgW];
+  assign cinfo      = cinfo_t'(cinfo_mem[{q, w.used[MsgW-1:0]}]);
 
   assign tgt     = is_send ? rqe_i.laddr + {32'd0, h.raddr[31:0]} : h.raddr;
   assign key     = is_send ? rqe_i.lkey : h.rkey;
@@ -468,11 +557,13 @@ module nic_responder #(
                    (mr_i.key == key[7:0]) & (mr_i.pd == cfg_i.pd) &
                    ((key >> (8 + MrW)) == 32'd0) &
                    (tgt >= mr_i.base) & (h_end <= mr_end);
+  assign dpsn    = h.psn - w.done;
   assign req_bad = (h.len > 13'(ubl_pkg::LinkMtu)) |
                    send_bad | ~(is_red | is_read | is_send | (h.opcode == ubl_pkg::PktOpWrite) |
                      (h.opcode == ubl_pkg::PktOpWriteImm)) |
-                   // A requester keeps no more READs in flight, and nothing else behind them.
-                   (is_read ? w.reads == (ReadW+1)'(MaxReads) : w.reads != '0) |
+                   // A requester keeps no more READs in flight, and nothing else with them.
+                   (is_read & (dpsn >= 24'(MaxReads))) | ((w.ahead != '0) & (w.rd != is_read)) |
+                   ((is_imm | is_send) & (dpsn == 24'd0) & (fwd != 24'd0)) |
                    (is_red & ((h.len[1:0] != 2'd0) | (h.red_op != ubl_pkg::RedOpAdd) |
                               (h.red_dtype != ubl_pkg::RedTypeF32)));
 
@@ -506,8 +597,43 @@ module nic_responder #(
     rqe_wrong = need_rqe & (rqe_status != ubl_pkg::CqeStatusOk);
   end
 
+  function automatic logic [63:0] below(logic [5:0] i);
+    below = (64'd1 << i) - 64'd1;
+  endfunction
+  function automatic logic [63:0] below7(logic [6:0] i);
+    below7 = i[6] ? '1 : (64'd1 << i[5:0]) - 64'd1;
+  endfunction
+  // The next plane of the mask behind this one.
+  function automatic logic [2:0] next_plane(logic [7:0] mask, logic [2:0] now);
+    next_plane = now;
+    for (int unsigned i = 8; i > 0; i--) begin
+      if (mask[3'(32'(now) + i)]) next_plane = 3'(32'(now) + i);
+    end
+  endfunction
+
+  // The first READ that is not answered: where done stands behind this event.
+  word_t b_next;
+  logic read_next;
+  logic [23:0] next_done;
+  logic [5:0] bit_no_done;
+  logic [63:0] passed;
+  assign bit_no_done = w.done[5:0];
+  assign next_done   = (ev == EvAck && sel_rd && !rd_again) ? w.done + 24'd1 : w.done;
+  assign b_next      = word_t'(word_mem[{q, next_done[WinW-1:6]}]);
+  assign read_next   = b_next.taken[next_done[5:0]];
+
+  assign inf_full = (inf_wr_q[rxh_pl] - inf_rd_q[rxh_pl]) == (InfW+1)'(InfDepth);
+  assign seen     = seen_mem[q];
+
   always_comb begin
     n           = w;
+    nb          = b;
+    b_we        = 1'b0;
+    seen_we     = 1'b0;
+    seen_psn    = '0;
+    adv         = 1'b0;
+    adv_push    = 1'b0;
+    step_cqe    = 1'b0;
     cqe_status  = ubl_pkg::CqeStatusOk;
     cqe_valid   = 1'b0;
     err_valid   = 1'b0;
@@ -515,10 +641,18 @@ module nic_responder #(
     tx_valid    = 1'b0;
     rxv_valid   = 1'b0;
     accept      = 1'b0;
+    inf_push    = 1'b0;
     take        = 1'b0;
     blocked     = 1'b0;
-    placed      = 1'b0;
     rd_note     = 1'b0;
+    dup         = 1'b0;
+    deferred    = 1'b0;
+    rnr         = 1'b0;
+    told_again  = 1'b0;
+    fail_with   = ubl_pkg::SyndromeNakOper;
+    run_len     = '0;
+    can_pass    = '0;
+    passed      = '0;
     log_d       = '0;
     log_d.qpn   = 16'(q);
     log_d.plane = 8'(rxh_plane);
@@ -526,12 +660,10 @@ module nic_responder #(
     tx_d        = '0;
     tx_d.opcode = ubl_pkg::PktOpAck;
     tx_d.vc     = ubl_pkg::VcRsp;
-    dpsn        = h.psn - w.expect_psn;
-    fail_at     = 1'b0;
-    fail_psn    = '0;
     rd_age      = w.done - 24'd1 - t.psn;
-    qp_ok       = ((h.dst_qpn >> QpW) == 24'd0) & (state_i == 2'd1) & ~w.err & enable_i &
-                  (h.src_node == cfg_i.remote_node);
+    peer_ok     = ((h.dst_qpn >> QpW) == 24'd0) & (h.src_node == cfg_i.remote_node);
+    qp_ok       = peer_ok & (state_i == StReady) & ~w.err & enable_i;
+    unfit       = 1'b0;
 
     rxv_d           = '0;
     rxv_d.action    = ubl_pkg::RxActionDrop;
@@ -546,67 +678,92 @@ module nic_responder #(
       EvClear: n = '0;
 
       EvInit: begin
-        n            = '0;
-        n.expect_psn = init_psn_i;
-        n.done       = init_psn_i;
-        n.in_ack     = w.in_ack;
-        n.inflight   = w.inflight;
-        n.iplane     = w.iplane;
-        n.cqe_wait   = w.cqe_wait;
-        n.in_rd      = w.in_rd;
-        n.in_fl      = w.in_fl;
+        n          = '0;
+        n.done     = init_psn_i;
+        n.in_ack   = w.in_ack;
+        n.inflight = w.inflight;
+        n.cqe_wait = w.cqe_wait;
+        n.in_rd    = w.in_rd;
+        n.in_fl    = w.in_fl;
+        n.in_adv   = w.in_adv;
+        b_we       = 1'b1;
+        nb         = '0;
       end
 
       EvNote: begin
         n.cqe_wait = w.cqe_wait - 1'b1;
-        if (note_i.fail && note_i.epoch == cfg_i.epoch) begin
-          fail_at  = 1'b1;
-          fail_psn = note_i.psn;
+        if (note_i.fail && note_i.epoch == cfg_i.epoch && !w.err) begin
+          n.err     = 1'b1;
+          n.nak_v   = 1'b1;
+          n.nak_s   = 1'b1;
+          n.nak_syn = ubl_pkg::SyndromeNakOper;
+          n.nak_psn = note_i.psn;
         end
       end
 
       EvRxd: begin
-        n.inflight  = w.inflight - 1'b1;
         log_d.psn   = e.psn;
         log_d.plane = 8'(rxd_plane);
-        if (e.epoch == cfg_i.epoch) begin
-          if (d.err) begin
+        if (!e.drop) n.inflight = w.inflight - 1'b1;
+        if (e.known && e.epoch == cfg_i.epoch) begin
+          seen_we  = 1'b1;
+          seen_psn = e.psn + 24'd1;
+          if (e.drop) begin
+            // Judged later: the peer may send it again as soon as it knows what is here.
+            if (e.ack_req) begin
+              n.ack_p  = 1'b1;
+              n.aplane = rxd_plane;
+            end
+          end else if (d.err) begin
+            // The peer hears of it when everything before is placed.
             log_valid   = 1'b1;
             log_d.cause = ubl_pkg::ErrCauseMemWrite;
-            err_valid   = 1'b1;
-            fail_at     = 1'b1;
-            fail_psn    = e.psn;
-          end else if (e.psn == w.done) begin
-            // Behind a packet that could not be placed nothing counts as placed any more.
-            placed  = 1'b1;
-            n.done  = w.done + 24'd1;
-            n.msn   = w.msn + 24'd1;
-            n.ce    = w.ce | e.ce;
+            if (!w.fail_v || (((w.fail_psn - e.psn) & 24'h800000) == '0)) begin
+              n.fail_v   = 1'b1;
+              n.fail_psn = e.psn;
+            end
+            adv = 1'b1;
+          end else if (!w.err) begin
+            b_we              = 1'b1;
+            nb.placed[bit_no] = 1'b1;
+            if (e.ce) begin
+              n.ce_planes[rxd_plane] = 1'b1;
+              if (w.ce_count != 8'hff) n.ce_count = w.ce_count + 8'd1;
+            end
             n.unack = w.unack + 8'd1;
             if (e.ack_req || n.unack >= 8'(AckEvery)) begin
               n.ack_p = 1'b1;
               n.unack = 8'd0;
             end
-            cqe_valid = e.cons;
-          end
-          // An entry of a ring completes whatever became of it.
-          if (!placed && e.cons && e.ring) begin
-            cqe_valid  = 1'b1;
-            cqe_status = ubl_pkg::CqeStatusFlushed;
+            // What is asked for now reports what is missing; the rest is reported when it is here.
+            if (e.ack_req && (!w.areq_v || ((e.psn - w.areq_psn) & 24'h800000) == '0)) begin
+              n.areq_v   = 1'b1;
+              n.areq_psn = e.psn;
+            end
+            adv = e.psn == w.done;
           end
         end
+      end
+
+      EvAdv: begin
+        n.in_adv = 1'b0;
+        adv      = ~w.err;
       end
 
       EvTxc: begin
         // A response was spoiled. The report may be one of an earlier life of the QP.
         log_d.psn   = t.psn;
         log_d.plane = 8'(txc_plane);
-        if (rd_age < 24'(2 * ubl_pkg::NicMaxReads) && state_i != 2'd0) begin
+        if (rd_age < 24'(2 * ubl_pkg::NicMaxReads) && state_i != 2'd0 && !w.err) begin
           log_valid   = 1'b1;
           log_d.cause = ubl_pkg::ErrCauseMemWrite;
           err_valid   = 1'b1;
-          fail_at     = 1'b1;
-          fail_psn    = t.psn;
+          n.err       = 1'b1;
+          n.more      = '0;
+          n.nak_v     = 1'b1;
+          n.nak_s     = 1'b1;
+          n.nak_syn   = ubl_pkg::SyndromeNakOper;
+          n.nak_psn   = t.psn;
         end
       end
 
@@ -616,103 +773,127 @@ module nic_responder #(
           log_valid   = 1'b1;
           log_d.cause = h.err;
           log_d.qpn   = h.dst_qpn[15:0];
-        end else if (!rxv_free_i[rxh_pl]) begin
+        end else if (!rxv_free_i[rxh_pl] || (!is_read && inf_full)) begin
           blocked = 1'b1;
         end else if (!qp_ok) begin
           take        = 1'b1;
           rxv_valid   = 1'b1;
-          log_valid   = 1'b1;
+          inf_push    = ~is_read;
+          // The peer may not have heard why this QP failed.
+          told_again  = peer_ok & w.err & w.nak_s;
+          log_valid   = ~told_again;
           log_d.cause = ubl_pkg::ErrCauseBadQp;
           log_d.qpn   = h.dst_qpn[15:0];
-        end else if (dpsn != 24'd0) begin
+          if (told_again) begin
+            n.nak_v  = 1'b1;
+            n.aplane = rxh_plane;
+          end
+        end else if (dpsn[23] || (dpsn < 24'(Window) && b.taken[bit_no])) begin
           take      = 1'b1;
           rxv_valid = 1'b1;
+          inf_push  = ~is_read;
+          dup       = 1'b1;
           n.aplane  = rxh_plane;
-          n.ce      = w.ce | h.ce;
-          if (dpsn[23]) begin
-            n.ack_p     = 1'b1;
-            log_valid   = 1'b1;
-            log_d.cause = ubl_pkg::ErrCauseDuplicate;
-          end else if (!w.gap) begin
-            n.gap       = 1'b1;
-            n.nak_v     = 1'b1;
-            n.nak_syn   = ubl_pkg::SyndromeNakSeq;
-            n.nak_psn   = w.expect_psn;
-            log_valid   = 1'b1;
-            log_d.cause = ubl_pkg::ErrCauseSequence;
+          if (!is_read) n.ack_p = 1'b1;
+          else if (dpsn[23] && rd_known) begin
+            n.more[h.psn[ReadW-1:0]] = 1'b1;
+            n.rplane                 = rxh_plane;  // a plane that works, one way at least
           end
+        end else if (dpsn >= 24'(Window)) begin
+          take        = 1'b1;
+          rxv_valid   = 1'b1;
+          inf_push    = ~is_read;
+          log_valid   = 1'b1;
+          log_d.cause = ubl_pkg::ErrCauseSequence;
         end else if (req_bad || (!is_send && h.len != 13'd0 && !rkey_ok)) begin
-          take        = 1'b1;
-          rxv_valid   = 1'b1;
-          log_valid   = 1'b1;
+          unfit       = 1'b1;
           log_d.cause = req_bad ? ubl_pkg::ErrCauseMalformed : ubl_pkg::ErrCauseAccess;
-          err_valid   = 1'b1;
-          n.err       = 1'b1;
-          n.gap       = 1'b1;
-          n.aplane    = rxh_plane;
-          n.nak_v     = 1'b1;
-          n.nak_syn   = req_bad ? ubl_pkg::SyndromeNakInvalid : ubl_pkg::SyndromeNakAccess;
-          n.nak_psn   = w.expect_psn;
-        end else if ((is_imm || is_send) && posted == w.used[15:0]) begin
-          take        = 1'b1;
-          rxv_valid   = 1'b1;
-          log_valid   = 1'b1;
-          log_d.cause = ubl_pkg::ErrCauseRnr;
-          n.gap       = 1'b1;
-          n.aplane    = rxh_plane;
-          n.nak_v     = 1'b1;
-          n.nak_syn   = ubl_pkg::SyndromeRnr;
-          n.nak_psn   = w.expect_psn;
+          fail_with   = req_bad ? ubl_pkg::SyndromeNakInvalid : ubl_pkg::SyndromeNakAccess;
+        end else if (h.red_ordered && dpsn != 24'd0 && dpsn != 24'(w.ahead)) begin
+          unfit = 1'b1;  // something before it is missing
+        end else if (no_recv) begin
+          unfit = 1'b1;
+          rnr   = 1'b1;
         end else if (need_rqe && !rqe_here) begin
           blocked = 1'b1;
         end else if (rqe_wrong) begin
-          // Its completion must not overtake those of packets in flight.
-          if (w.inflight != '0 || !cqe_ready_i || !cons_ready_i) begin
+          unfit       = 1'b1;
+          log_d.cause = ubl_pkg::ErrCauseLocal;
+          fail_with   = fail_syn;
+        end else if (is_read) begin
+          take                = 1'b1;
+          rd_note             = 1'b1;
+          b_we                = 1'b1;
+          nb.taken[bit_no]    = 1'b1;
+          nb.placed[bit_no]   = 1'b0;
+          nb.stop[bit_no]     = 1'b1;
+          n.ahead             = w.ahead + 1'b1;
+          n.rd                = 1'b1;
+          n.aplane            = rxh_plane;
+          if (h.ce) begin
+            n.ce_planes[rxh_plane] = 1'b1;
+            if (w.ce_count != 8'hff) n.ce_count = w.ce_count + 8'd1;
+          end
+        end else if (hazard) begin
+          blocked = 1'b1;
+        end else begin
+          take              = 1'b1;
+          rxv_valid         = 1'b1;
+          accept            = 1'b1;
+          inf_push          = 1'b1;
+          rxv_d.action      = is_red ? ubl_pkg::RxActionReduce : ubl_pkg::RxActionWrite;
+          b_we              = 1'b1;
+          nb.taken[bit_no]  = 1'b1;
+          nb.placed[bit_no] = 1'b0;
+          nb.stop[bit_no]   = consumes;
+          n.ahead           = w.ahead + 1'b1;
+          n.rd              = 1'b0;
+          n.aplane          = rxh_plane;
+          n.inflight        = w.inflight + 1'b1;
+        end
+        // A receiver that is ready now need not say any more that it was not.
+        if ((accept || rd_note) && dpsn == 24'd0 && !w.nak_s) n.nak_v = 1'b0;
+        if (unfit) begin
+          if (dpsn != 24'd0) begin
+            // Its turn will come; the peer sends it again then.
+            take      = 1'b1;
+            rxv_valid = 1'b1;
+            inf_push  = ~is_read;
+            deferred  = 1'b1;
+            rnr       = 1'b0;
+          end else if (rnr) begin
+            take      = 1'b1;
+            rxv_valid = 1'b1;
+            inf_push  = ~is_read;
+            n.aplane  = rxh_plane;
+            n.nak_v   = 1'b1;
+            n.nak_syn = ubl_pkg::SyndromeRnr;
+            n.nak_psn = w.done;
+          end else if (rqe_wrong && !req_bad && (!cqe_ready_i || !cons_ready_i)) begin
             blocked = 1'b1;
           end else begin
-            take        = 1'b1;
-            rxv_valid   = 1'b1;
-            log_valid   = ~rqe_i.err;  // a refused ring read was logged when it came back
-            log_d.cause = ubl_pkg::ErrCauseLocal;
-            err_valid   = 1'b1;
-            cqe_valid   = 1'b1;
-            cqe_status  = rqe_status;
-            n.err       = 1'b1;
-            n.gap       = 1'b1;
-            n.used      = w.used + 24'd1;
-            n.roff      = 32'd0;
-            n.aplane    = rxh_plane;
-            n.nak_v     = 1'b1;
-            n.nak_syn   = fail_syn;
-            n.nak_psn   = w.expect_psn;
+            take      = 1'b1;
+            rxv_valid = 1'b1;
+            inf_push  = ~is_read;
+            // a refused ring read was logged when it came back
+            log_valid = ~(log_d.cause == ubl_pkg::ErrCauseLocal & rqe_i.err);
+            err_valid = 1'b1;
+            n.err     = 1'b1;
+            n.aplane  = rxh_plane;
+            n.nak_v   = 1'b1;
+            n.nak_s   = 1'b1;
+            n.nak_syn = fail_with;
+            n.nak_psn = w.done;
+            if (log_d.cause == ubl_pkg::ErrCauseLocal) begin
+              cqe_valid  = 1'b1;
+              cqe_status = rqe_status;
+              n.used     = w.used + 24'd1;
+            end
           end
-        end else if (!is_read && (hazard || (consumes && !cons_ready_i) || (inf_wr_q[rxh_pl] - inf_rd_q[rxh_pl]) == (InfW+1)'(InfDepth) ||
-                     (w.inflight != '0 && w.iplane != rxh_plane))) begin
-          // Placements of one QP are reported in order only within a plane, so a QP that changes
-          // its plane waits for the old one to run empty.
-          blocked = 1'b1;
-        end else if (is_read) begin
-          take         = 1'b1;
-          rd_note      = 1'b1;
-          n.reads      = w.reads + 1'b1;
-          n.expect_psn = w.expect_psn + 24'd1;
-          n.gap        = 1'b0;
-          n.nak_v      = 1'b0;
-          n.aplane     = rxh_plane;
-          n.ce         = w.ce | h.ce;
-        end else begin
-          take         = 1'b1;
-          rxv_valid    = 1'b1;
-          accept       = 1'b1;
-          rxv_d.action = is_red ? ubl_pkg::RxActionReduce : ubl_pkg::RxActionWrite;
-          n.expect_psn = w.expect_psn + 24'd1;
-          n.gap        = 1'b0;
-          n.nak_v      = 1'b0;
-          n.aplane     = rxh_plane;
-          n.iplane     = rxh_plane;
-          n.inflight   = w.inflight + 1'b1;
-          n.roff       = (is_send && !last_send) ? send_end[31:0] : 32'd0;
-          if (consumes) n.used = w.used + 24'd1;
+        end
+        if (is_read && take && h.err == 8'd0 && qp_ok) begin
+          seen_we  = 1'b1;
+          seen_psn = h.psn + 24'd1;
         end
       end
 
@@ -722,13 +903,13 @@ module nic_responder #(
           cqe_valid  = 1'b1;
           cqe_status = ubl_pkg::CqeStatusFlushed;
           n.used     = w.used + 24'd1;
-          n.roff     = 32'd0;
         end
       end
 
       EvAck: if (sel_rd) begin
         n.in_rd[rdq_pl] = 1'b0;
-        if (w.aplane == rdq_plane && w.reads != '0 && w.inflight == '0 && w.cqe_wait == '0) begin
+        if (w.rplane == rdq_plane && w.cqe_wait == '0 && !w.err &&
+            (rd_again || (w.rd && b.taken[bit_no]))) begin
           tx_valid      = 1'b1;
           tx_d.opcode   = ubl_pkg::PktOpReadResponse;
           tx_d.vc       = ubl_pkg::VcBulk;
@@ -736,30 +917,39 @@ module nic_responder #(
           tx_d.len      = rd_len;
           tx_d.syndrome = ubl_pkg::SyndromeAck;
           tx_d.psn      = rd_psn;
-          n.reads       = w.reads - 1'b1;
-          n.done        = w.done + 24'd1;
-          n.msn         = w.msn + 24'd1;
-          tx_d.msn      = n.msn;
+          if (rd_again) begin
+            n.more[more_idx] = 1'b0;
+          end else begin
+            b_we             = 1'b1;
+            nb.taken[bit_no] = 1'b0;
+            nb.stop[bit_no]  = 1'b0;
+            n.ahead          = w.ahead - 1'b1;
+            n.done           = w.done + 24'd1;
+            n.msn            = w.msn + 24'd1;
+          end
+          tx_d.msn = n.msn;
         end
       end else begin
         n.in_ack[ack_pl] = 1'b0;
-        if (w.aplane == ack_plane && w.cqe_wait == '0) begin
-          tx_d.becn = w.ce;
+        // Whichever plane it waited for first; it may wait for others, and finds nothing to do there.
+        if (w.cqe_wait == '0) begin
+          tx_d.becn = w.ce_count != 8'd0;
           tx_d.msn  = w.msn;
-          if (w.nak_v && w.inflight == '0 && w.reads == '0) begin
+          if (w.nak_v) begin
             tx_valid      = 1'b1;
             tx_d.syndrome = w.nak_syn;
             tx_d.psn      = w.nak_psn;
             n.nak_v       = 1'b0;
-          end else if (w.ack_p && !w.err) begin
+          end else if (w.ack_p && !w.err && state_i == StReady) begin
             tx_valid      = 1'b1;
             tx_d.syndrome = ubl_pkg::SyndromeAck;
             tx_d.psn      = w.done - 24'd1;
           end
           if (tx_valid) begin
-            n.ack_p = 1'b0;
-            n.ce    = 1'b0;
-            n.unack = 8'd0;
+            n.ack_p     = 1'b0;
+            n.ce_planes = '0;
+            n.ce_count  = '0;
+            n.unack     = 8'd0;
           end
         end
       end
@@ -767,58 +957,134 @@ module nic_responder #(
       default: ;
     endcase
 
-    // The peer hears of the earliest failure, unless it was told of one.
-    d_nak = w.nak_psn - fail_psn;
-    if (fail_at) begin
-      n.err   = 1'b1;
-      n.reads = '0;
-      if (w.nak_v ? (d_nak != 24'd0 && !d_nak[23]) : !w.err) begin
-        n.nak_v   = 1'b1;
-        n.nak_syn = ubl_pkg::SyndromeNakOper;
-        n.nak_psn = fail_psn;
+    // done moves over what is placed, up to the end of the word or a receive, which completes.
+    if (adv && !w.err) begin
+      can_pass = nb.placed & ~below(bit_no_done);
+      if (word_psn[23:6] != w.done[23:6]) can_pass = '0;
+      for (int unsigned i = 0; i < 64; i++) begin
+        if (6'(i) >= bit_no_done && run_len == 7'(i) - {1'b0, bit_no_done} && can_pass[i] &&
+            !step_cqe) begin
+          run_len  = run_len + 7'd1;
+          step_cqe = nb.stop[i];
+        end
       end
+      if (run_len != '0) begin
+        b_we      = 1'b1;
+        passed    = below7({1'b0, bit_no_done} + run_len) & ~below(bit_no_done);
+        nb.taken  = nb.taken & ~passed;
+        nb.placed = nb.placed & ~passed;
+        nb.stop   = nb.stop & ~passed;
+        n.done    = w.done + 24'(run_len);
+        n.msn     = w.msn + 24'(run_len);
+        n.ahead   = w.ahead - (WinW+1)'(run_len);
+        // More may follow behind the word or the receive.
+        adv_push  = step_cqe | (n.done[5:0] == 6'd0);
+        if (step_cqe) begin
+          cqe_valid = 1'b1;
+          n.used    = w.used + 24'd1;
+        end
+      end
+    end
+    if (n.areq_v && adv && ((n.areq_psn - n.done) & 24'h800000) != '0) begin
+      n.areq_v = 1'b0;
+      n.ack_p  = 1'b1;
+    end
+    // Memory has refused the packet whose turn it is.
+    if (n.fail_v && n.done == n.fail_psn && !w.err && adv) begin
+      err_valid = 1'b1;
+      n.err     = 1'b1;
+      n.nak_v   = 1'b1;
+      n.nak_s   = 1'b1;
+      n.nak_syn = ubl_pkg::SyndromeNakOper;
+      n.nak_psn = n.done;
     end
     if (cqe_valid) begin
       n.ccnt     = w.ccnt + 48'd1;
       n.cqe_wait = w.cqe_wait + 1'b1;
     end
+    run_end = n.done - 24'd1;
 
     tx_d.dst_node = cfg_i.remote_node;
     tx_d.dst_qpn  = cfg_i.remote_qpn;
     tx_d.src_qpn  = 16'(q);
 
-    // One rule queues a QP for an acknowledgement. A NAK also acknowledges everything before it, so
-    // it waits until that is placed; completions that are not yet written hold everything back.
-    want_ack = (n.cqe_wait == '0) &
-               ((n.ack_p & ~n.err) | (n.nak_v & (n.inflight == '0) & (n.reads == '0)));
+    adv_push = adv_push & ~n.in_adv;
+    if (adv_push) n.in_adv = 1'b1;
+    // One rule queues a QP for an acknowledgement; completions that are not yet written hold it back.
+    want_ack = (n.cqe_wait == '0) & ((n.ack_p & ~n.err & (state_i == StReady)) | n.nak_v);
     apush_pl = n.aplane[PlW-1:0];
     apush    = (ev != EvNone) & want_ack & ~n.in_ack[apush_pl];
     if (apush) n.in_ack[apush_pl] = 1'b1;
     // The same for READ responses: memory is read when everything before is in it.
-    want_rd = (n.reads != '0) & (n.inflight == '0) & (n.cqe_wait == '0);
-    rpush   = (ev != EvNone) & want_rd & ~n.in_rd[apush_pl];
-    if (rpush) n.in_rd[apush_pl] = 1'b1;
+    want_rd  = (n.cqe_wait == '0) & ~n.err &
+               ((n.more != '0) | (n.rd & (n.ahead != '0) & (read_next | (rd_note & dpsn == 24'd0))));
+    if (tx_valid && sel_rd && ev == EvAck) n.rplane = next_plane(cfg_i.planes, w.rplane);
+    else if (!cfg_i.planes[n.rplane]) n.rplane = next_plane(cfg_i.planes, w.rplane);
+    rpush_pl = n.rplane[PlW-1:0];
+    rpush    = (ev != EvNone) & (ev != EvClear) & (ev != EvInit) & want_rd & ~n.in_rd[rpush_pl];
+    if (rpush) n.in_rd[rpush_pl] = 1'b1;
     // And for receives that a QP in error still holds.
-    fl_push = (ev != EvNone) & (state_i == 2'd2) & cfg_i.rq_ring & (n.inflight == '0) &
-              (posted != n.used[15:0]) & (slot_gen_i[n.used[1:0]] == ~n.used[2]) & ~n.in_fl;
+    fl_push = (ev != EvNone) & (state_i == StError) & cfg_i.rq_ring & (n.inflight == '0) &
+              ~n.in_adv &  // what is placed completes first
+              (posted != n.used[15:0]) & (slot_gen_i[n.used[MsgW-1:0]] == ~n.used[MsgW]) & ~n.in_fl;
     if (fl_push) n.in_fl = 1'b1;
   end
-  assign want_fl = (state_i == 2'd2) & cfg_i.rq_ring & (w.inflight == '0) &
+
+  assign want_fl = (state_i == StError) & cfg_i.rq_ring & (w.inflight == '0) & ~w.in_adv &
                    (posted != w.used[15:0]) & rqe_here;
+
+  // Acknowledgement: what came by each plane, what is placed.
+  logic [23:0] seen_d;
+  logic [255:0] placed;
+  word_t b_ack;
+  logic [127:0] seen_wire;
+  always_comb begin
+    placed    = '0;
+    b_ack     = '0;
+    seen_wire = '0;
+    seen_d    = '0;
+    if (tx_valid && !sel_rd) begin
+      for (int unsigned i = 0; i < 4; i++) begin
+        b_ack = word_t'(word_mem[{q, w.done[WinW-1:6] + 3'(i)}]);
+        placed[64*i +: 64] = b_ack.placed;
+      end
+      placed[63:0] = placed[63:0] | below(w.done[5:0]);
+      placed[{2'd0, w.done[5:0]}] = 1'b0;  // by definition, though done may be about to move
+      for (int unsigned p = 0; p < 8; p++) begin
+        seen_d = seen[24*p +: 24] - w.done;
+        if (seen_d[23] || seen_d > 24'(Window)) seen_d = '0;
+        seen_wire[16*p +: 16] = {seen_d[7:0], seen_d[15:8]};
+      end
+    end
+  end
+
+  always_comb begin
+    seen_new = seen;
+    if (ev == EvInit) begin
+      seen_new = {8{init_psn_i}};
+    end else if (seen_we) begin
+      for (int unsigned p = 0; p < Planes; p++) begin
+        if (3'(p) == ((ev == EvRxd) ? rxd_plane : rxh_plane) &&
+            ((seen_psn - seen[24*p +: 24]) & 24'h800000) == '0) begin
+          seen_new[24*p +: 24] = seen_psn;
+        end
+      end
+    end
+  end
 
   always_comb begin
     e_new         = '0;
     e_new.q       = q;
     e_new.epoch   = cfg_i.epoch;
     e_new.psn     = h.psn;
-    e_new.ack_req = h.ack_req;
+    e_new.drop    = ~accept;
+    e_new.known   = qp_ok & (dpsn[23] | (dpsn < 24'(Window)));
+    e_new.ack_req = h.ack_req & (accept | deferred);
     e_new.ce      = h.ce;
-    e_new.cons    = consumes;
-    e_new.ring    = cfg_i.rq_ring;
-    e_new.op      = h.opcode;
-    e_new.len     = is_send ? h.rkey : 32'(h.len);
-    e_new.imm     = h.imm;
-    e_new.wr_id   = rqe_i.wr_id;
+    cinfo_new     = '0;
+    cinfo_new.op  = h.opcode;
+    cinfo_new.len = is_send ? h.rkey : 32'(h.len);
+    cinfo_new.imm = h.imm;
   end
 
   assign rxh_ready_o = take ? rxh_hot : '0;
@@ -826,7 +1092,10 @@ module nic_responder #(
   assign rxv_plane_o = rxh_plane;
   assign rxv_o       = rxv_d;
   assign tx_valid_o  = tx_valid;
-  assign tx_o        = tx_d;
+  always_comb begin
+    tx_o = tx_d;
+    if (tx_valid && !sel_rd) tx_o.sack = {16'd0, w.ce_count, w.ce_planes, placed, seen_wire};
+  end
   assign log_valid_o = log_valid;
   assign log_o       = log_d;
   assign err_valid_o = err_valid;
@@ -836,6 +1105,9 @@ module nic_responder #(
   assign cnt_bad_o   = take & (h.err != 8'd0);
   assign cnt_ce_o    = cnt_pkt_o & h.ce;
   assign cnt_plane_o = rxh_plane;
+  assign cnt_dup_o      = dup;
+  assign cnt_deferred_o = deferred;
+  assign cnt_rnr_o      = tx_valid & ~sel_rd & (tx_d.syndrome == ubl_pkg::SyndromeRnr);
 
   always_comb begin
     cqe_o        = '0;
@@ -845,22 +1117,17 @@ module nic_responder #(
     cqe_o.status = cqe_status;
     cqe_o.opcode = ubl_pkg::WqeOpRecv;
     cqe_o.recv   = 1'b1;
-    if (ev == EvRxd) begin
-      cqe_o.wr_id = e.ring ? e.wr_id : 64'(w.ccnt);
-      cqe_o.psn   = e.psn;
-      if (cqe_status == ubl_pkg::CqeStatusOk) begin
-        cqe_o.byte_len = e.len;
-        cqe_o.imm      = e.imm;
-        unique case (e.op)
-          ubl_pkg::PktOpSend: cqe_o.opcode = ubl_pkg::WqeOpSend;
-          ubl_pkg::PktOpSendImm: cqe_o.opcode = ubl_pkg::WqeOpSendImm;
-          ubl_pkg::PktOpReduceImm: cqe_o.opcode = ubl_pkg::WqeOpReduceImm;
-          default: cqe_o.opcode = ubl_pkg::WqeOpWriteImm;
-        endcase
-      end
-    end else begin
-      cqe_o.wr_id = rqe_i.err ? 64'd0 : rqe_i.wr_id;
-      cqe_o.psn   = w.expect_psn;
+    cqe_o.wr_id  = cfg_i.rq_ring ? (rqe_i.err ? 64'd0 : rqe_i.wr_id) : 64'(w.ccnt);
+    cqe_o.psn    = step_cqe ? run_end : w.done;
+    if (step_cqe) begin
+      cqe_o.byte_len = cinfo.len;
+      cqe_o.imm      = cinfo.imm;
+      unique case (cinfo.op)
+        ubl_pkg::PktOpSend: cqe_o.opcode = ubl_pkg::WqeOpSend;
+        ubl_pkg::PktOpSendImm: cqe_o.opcode = ubl_pkg::WqeOpSendImm;
+        ubl_pkg::PktOpReduceImm: cqe_o.opcode = ubl_pkg::WqeOpReduceImm;
+        default: cqe_o.opcode = ubl_pkg::WqeOpWriteImm;
+      endcase
     end
   end
 
@@ -870,16 +1137,20 @@ module nic_responder #(
 
   always_ff @(posedge clk_i) begin
     if (ev != EvNone) ctx_mem[q] <= n;
+    if (b_we) word_mem[{q, (ev == EvInit) ? init_sub_i : word_psn[WinW-1:6]}] <= nb;
+    if (ev == EvInit || seen_we) seen_mem[q] <= seen_new;
     if (ev == EvClear || ev == EvInit) post_mem[init_idx_i[QpW-1:0]] <= '0;
     else if (db_valid_i) post_mem[db_qpn_i[QpW-1:0]] <= db_total_i;
-    if (accept) begin
+    if (accept && consumes) cinfo_mem[{q, rqe_idx[MsgW-1:0]}] <= cinfo_new;
+    if (inf_push) begin
       inf_mem[inf_tail[InfIdxW-1:0]]      <= e_new;
       inf_addr_mem[inf_tail[InfIdxW-1:0]] <= tgt;
       inf_last_mem[inf_tail[InfIdxW-1:0]] <= h_last;
     end
-    if (rd_note) rd_mem[{q, h.psn[ReadW-1:0]}] <= {h.raddr, h.len};
-    if (rpush) rdq_mem[{3'(apush_pl), rdq_wr_q[apush_pl][QpW-1:0]}] <= q;
+    if (rd_note) rd_mem[{q, h.psn[ReadW-1:0]}] <= {h.psn, h.raddr, h.len};
+    if (rpush) rdq_mem[{3'(rpush_pl), rdq_wr_q[rpush_pl][QpW-1:0]}] <= q;
     if (fl_push) flq_mem[flq_wr_q[QpW-1:0]] <= q;
+    if (adv_push) adv_mem[adv_wr_q[QpW-1:0]] <= q;
     if (ev == EvClear || ev == EvInit || (ev != EvNone && n.used != w.used)) used_mem[q] <= n.used[15:0];
     if (apush) ack_mem[{3'(apush_pl), ack_wr_q[apush_pl][QpW-1:0]}] <= q;
   end
@@ -905,6 +1176,8 @@ module nic_responder #(
       txc_mask_q <= '0;
       flq_wr_q   <= '0;
       flq_rd_q   <= '0;
+      adv_wr_q   <= '0;
+      adv_rd_q   <= '0;
       rd_turn_q  <= 1'b0;
       grp_q      <= 2'd0;
     end else begin
@@ -914,13 +1187,15 @@ module nic_responder #(
         rxd_mask_q                        <= ~(rxd_hot | (rxd_hot - 1'b1));
       end
       if (ev == EvRxh) rxh_mask_q <= ~(rxh_hot | (rxh_hot - 1'b1));
-      if (accept) begin
+      if (inf_push) begin
         inf_wr_q[rxh_pl]                  <= inf_wr_q[rxh_pl] + 1'b1;
-        inf_live_q[inf_tail[InfIdxW-1:0]] <= h.len != 13'd0;
+        inf_live_q[inf_tail[InfIdxW-1:0]] <= accept & (h.len != 13'd0);
         inf_red_q[inf_tail[InfIdxW-1:0]]  <= is_red;
       end
       if (fl_push) flq_wr_q <= flq_wr_q + 1'b1;
       if (ev == EvFlush) flq_rd_q <= flq_rd_q + 1'b1;
+      if (adv_push) adv_wr_q <= adv_wr_q + 1'b1;
+      if (ev == EvAdv) adv_rd_q <= adv_rd_q + 1'b1;
       if (ev == EvTxc) txc_mask_q <= ~(txc_hot | (txc_hot - 1'b1));
       if (ev == EvAck) rd_turn_q <= ~sel_rd;
       if (ev == EvAck && sel_rd) begin
@@ -929,8 +1204,8 @@ module nic_responder #(
         if (rdq_rd_next == rdq_wr_q[rdq_pl]) rdq_ne_q[rdq_pl] <= 1'b0;
       end
       if (rpush) begin
-        rdq_wr_q[apush_pl] <= rdq_wr_q[apush_pl] + 1'b1;
-        rdq_ne_q[apush_pl] <= 1'b1;
+        rdq_wr_q[rpush_pl] <= rdq_wr_q[rpush_pl] + 1'b1;
+        rdq_ne_q[rpush_pl] <= 1'b1;
       end
       if (ev == EvAck && !sel_rd) begin
         ack_rd_q[ack_pl] <= ack_rd_next;
@@ -950,37 +1225,51 @@ module nic_responder #(
   rctx_t rs;
   logic unused_bits;
   assign rs          = rctx_t'(ctx_mem[stat_idx_i]);
-  assign stat_exp_o  = rs.expect_psn;
+  assign stat_exp_o  = rs.done;
   assign stat_msn_o  = rs.msn;
   assign rda_used_o  = used_mem[rda_idx_i];
   assign rdb_used_o  = used_mem[rdb_idx_i];
   assign unused_bits = ^{rs, h, t, d.rsp, d.qpn, d.psn, note_i.qpn, cfg_i, mr_i, db_qpn_i, inf_head,
-                         inf_tail, rxd_plane, blocked, rqe_i};
+                         inf_tail, rxd_plane, blocked, rqe_i, b_next, next_done, b_ack,
+                         rqe_idx, seen_d, word_psn};
 
   assign busy_o = (|rxh_valid_i) | (|rxd_valid_i) | (|ack_elig) | (|rdq_elig) | (|txc_valid_i) |
-                  note_valid_i | failed_v | wake_valid_i | g_fl;
+                  note_valid_i | failed_v | wake_valid_i | g_fl | g_adv;
 
-  `UBL_ASSERT_INIT(inf_bits, InfBits == $bits(inf_t) && CtxBits == $bits(rctx_t))
+  `UBL_ASSERT_INIT(inf_bits, InfBits == $bits(inf_t) && CtxBits == $bits(rctx_t) &&
+                   WordBits == $bits(word_t) && CinfoBits == $bits(cinfo_t))
   `UBL_ASSERT(rxd_expected, ev != EvRxd || inf_wr_q[rxd_pl] != inf_rd_q[rxd_pl])
   `UBL_ASSERT(rxd_order, ev != EvRxd || (d.qpn == 16'(e.q) && d.psn == e.psn))
-  `UBL_ASSERT(psn_order, ev != EvRxd || e.epoch != cfg_i.epoch || w.err || e.psn == w.done)
-  `UBL_ASSERT(inflight_range, ev != EvRxd || w.inflight != '0)
+  `UBL_ASSERT(placed_once, ev != EvRxd || e.drop || e.epoch != cfg_i.epoch || d.err || w.err ||
+              (b.taken[bit_no] && !b.placed[bit_no]))
+  `UBL_ASSERT(placed_in_window, ev != EvRxd || e.drop || e.epoch != cfg_i.epoch || w.err ||
+              (e.psn - w.done) < 24'(Window))
+  `UBL_ASSERT(taken_once, !accept || !b.taken[bit_no])
+  `UBL_ASSERT(ahead_range, ev == EvNone || ev == EvClear || ev == EvInit || w.ahead <= (WinW+1)'(Window))
+  `UBL_ASSERT(inflight_range, ev != EvRxd || e.drop || w.inflight != '0)
   `UBL_ASSERT(failed_room, !failed_valid_i || unused_failed_ready)
   `UBL_ASSERT(cons_room, !cons_valid_o || cons_ready_i)
   `UBL_ASSERT(flush_queue, (flq_wr_q - flq_rd_q) <= (QpW+1)'(NumQp))
+  `UBL_ASSERT(adv_queue, (adv_wr_q - adv_rd_q) <= (QpW+1)'(NumQp))
   `UBL_ASSERT(note_range, ev != EvNote || w.cqe_wait != '0)
   `UBL_ASSERT(cqe_wait_range, !cqe_valid || (w.cqe_wait != '1 && cqe_ready_i))
+  `UBL_ASSERT(err_room, !err_valid || err_ready_i)
   `UBL_ASSERT(ack_queue, !apush ||
               (ack_wr_q[apush_pl] - ack_rd_q[apush_pl]) != (QpW+1)'(NumQp))
   `UBL_ASSERT(ack_credit, !tx_valid || (sel_rd ? cred_bulk_i[rdq_pl] : cred_i[ack_pl]))
-  `UBL_ASSERT(read_order, !(tx_valid && sel_rd) || rd_psn == w.done)
   `UBL_ASSERT(read_queue, !rpush ||
-              (rdq_wr_q[apush_pl] - rdq_rd_q[apush_pl]) != (QpW+1)'(NumQp))
-  `UBL_COVER(read_behind_write, ev == EvRxh && rd_note && w.inflight != '0)
+              (rdq_wr_q[rpush_pl] - rdq_rd_q[rpush_pl]) != (QpW+1)'(NumQp))
+  `UBL_COVER(read_ahead, ev == EvRxh && rd_note && dpsn != '0)
+  `UBL_COVER(read_again, ev == EvAck && tx_valid && sel_rd && rd_again)
   `UBL_COVER(hazard_wait, ev == EvRxh && hazard && blocked)
-  `UBL_COVER(plane_change_wait, ev == EvRxh && blocked && w.inflight != '0 && w.iplane != rxh_plane)
+  `UBL_COVER(out_of_order, accept && dpsn != '0)
+  `UBL_COVER(done_leaps, adv && run_len > 7'd1)
+  `UBL_COVER(done_crosses_word, adv && run_len != '0 && n.done[5:0] == '0)
+  `UBL_COVER(completion_behind, ev == EvAdv && step_cqe)
+  `UBL_COVER(judged_later, deferred)
+  `UBL_COVER(nak_again, told_again)
   `UBL_COVER(receive_not_here, ev == EvRxh && blocked && need_rqe && !rqe_here)
-  `UBL_COVER(receive_wrong_waits, ev == EvRxh && blocked && rqe_here && rqe_wrong)
+  `UBL_COVER(receive_wrong_waits, ev == EvRxh && blocked && unfit)
   `UBL_COVER(flush_receive, ev == EvFlush && cqe_valid)
   `UBL_COVER(ack_behind_cqe, ev == EvAck && w.cqe_wait != '0)
 

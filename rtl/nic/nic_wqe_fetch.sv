@@ -1,8 +1,8 @@
 // Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work request fetch: keeps ring tails, reads ring entries ahead of their consumer (up to four per
-// QP) and stores them decoded. One instance serves the send rings and the requester, one the receive
+// Work request fetch: keeps ring tails, reads ring entries ahead of their consumer (up to
+// max_outstanding per QP) and stores them decoded. One instance serves the send rings and the requester, one the receive
 // rings and the responder. One control event (doorbell, "entry consumed", fetch visit) and
 // one read response per cycle. When the DMA request is not taken, fetch visits wait; read responses
 // are always accepted, because there are never more in flight than response buffer entries.
@@ -21,7 +21,13 @@ module nic_wqe_fetch #(
   /// QP index width, do not overwrite.
   localparam int unsigned QpW = $clog2(NumQp),
   /// Tag width, do not overwrite.
-  localparam int unsigned TagW = $clog2(NumTags)
+  localparam int unsigned TagW = $clog2(NumTags),
+  /// Entries stored per QP, do not overwrite.
+  localparam int unsigned Depth = ubl_pkg::NicMaxOutstanding,
+  /// Slot index width, do not overwrite.
+  localparam int unsigned DepthW = $clog2(Depth),
+  /// Width of a slot's class, do not overwrite.
+  localparam int unsigned ClassBits = nic_core_pkg::ClassBits
 ) (
   /// Clock.
   input  logic clk_i,
@@ -58,11 +64,8 @@ module nic_wqe_fetch #(
   input  nic_core_pkg::qcfg_t ctl_cfg_i,
   /// Its state (qp_state).
   input  logic [1:0]          ctl_state_i,
-  /// Ring entries completed.
+  /// Ring entries completed: those before need no store any more.
   input  logic [15:0]         ctl_head_i,
-  /// Ring entries taken by the consumer.
-  input  logic [15:0]         ctl_emit_i,
-
   /// QP whose epoch the response event reads.
   output logic [QpW-1:0]      rsp_idx_o,
   /// Its configuration.
@@ -75,7 +78,7 @@ module nic_wqe_fetch #(
   /// Ring entries taken by the consumer.
   input  logic [15:0]         chk_emit_i,
 
-  /// The consumer took an entry of this QP and there is more to fetch.
+  /// The consumer completed an entry of this QP and there is more to fetch.
   input  logic           cons_valid_i,
   /// QPN.
   input  logic [QpW-1:0] cons_qpn_i,
@@ -91,14 +94,14 @@ module nic_wqe_fetch #(
 
   /// QP the consumer looks at.
   input  logic [QpW-1:0]      slot_idx_i,
-  /// Generation bit of each of its four store slots.
-  output logic [3:0]          slot_gen_o,
-  /// Class (nic_core_pkg::Cls*) of each of its four store slots.
-  output logic [7:0]          slot_cls_o,
+  /// Generation bit of each of its store slots.
+  output logic [Depth-1:0]    slot_gen_o,
+  /// Class of each of its store slots: {fence, nic_core_pkg::Kind*, nic_core_pkg::Cls*}.
+  output logic [ClassBits*Depth-1:0] slot_cls_o,
   /// There are posted entries not yet requested.
   output logic                slot_more_o,
   /// Store slot the consumer reads.
-  input  logic [1:0]          wqe_slot_i,
+  input  logic [DepthW-1:0]   wqe_slot_i,
   /// Stored work request.
   output nic_core_pkg::went_t wqe_o,
 
@@ -152,8 +155,8 @@ module nic_wqe_fetch #(
   } ctl_t;
 
   typedef struct packed {
-    logic [7:0] cls;
-    logic [3:0] gen;
+    logic [ClassBits*Depth-1:0] cls;
+    logic [Depth-1:0]   gen;
   } slot_t;
 
   typedef struct packed {
@@ -165,13 +168,13 @@ module nic_wqe_fetch #(
   localparam int unsigned WentBits = nic_core_pkg::WentBits;
 
   localparam int unsigned CtlBits = 33;
-  localparam int unsigned SlotBits = 12;
+  localparam int unsigned SlotBits = (ClassBits + 1) * Depth;
   localparam int unsigned TagBits = QpW + 32;
 
   // Memories are plain vectors: yosys drops the dimension of an array of a local struct type.
   logic [CtlBits-1:0] ctl_mem [NumQp];
   logic [SlotBits-1:0] slot_mem [NumQp];
-  logic [WentBits-1:0] wqe_mem [NumQp*4];
+  logic [WentBits-1:0] wqe_mem [NumQp*Depth];
   logic [TagBits-1:0] tag_mem [NumTags];
   logic [TagW-1:0] free_mem [NumTags];
   logic [QpW-1:0] fq_mem [NumQp];
@@ -248,7 +251,7 @@ module nic_wqe_fetch #(
     db_ok_o   = 1'b0;
     posted    = w.tail - ctl_head_i;
     newposted = db_tail_i - ctl_head_i;
-    ahead     = w.fetch - ctl_emit_i;
+    ahead     = w.fetch - ctl_head_i;
     ring_size = 16'd1 << (Recv ? ctl_cfg_i.rq_log2 : ctl_cfg_i.sq_log2);
     ring_mask = ring_size - 16'd1;
     ring_off  = {48'd0, w.fetch & ring_mask} << ubl_pkg::NicWqeShift;
@@ -270,8 +273,7 @@ module nic_wqe_fetch #(
         // more entries than the ring holds, or a tail that moves backwards
         log_valid   = 1'b1;
         log_d.cause = ubl_pkg::ErrCauseLocal;
-        log_d.plane = 8'(ctl_cfg_i.plane);
-        err_set     = 1'b1;
+                err_set     = 1'b1;
       end else begin
         db_ok_o  = 1'b1;
         n.tail   = db_tail_i;
@@ -284,9 +286,9 @@ module nic_wqe_fetch #(
       n.queued = w.queued | fq_push;
       ctl_we   = 1'b1;
     end else if (is_fetch) begin
-      issue = (w.fetch != w.tail) & (ahead < 16'd4) & (ctl_state_i != 2'd0);
+      issue = (w.fetch != w.tail) & (ahead < 16'(Depth)) & (ctl_state_i != 2'd0);
       if (issue) n.fetch = w.fetch + 16'd1;
-      fq_push  = issue & (n.fetch != w.tail) & (ahead < 16'd3);
+      fq_push  = issue & (n.fetch != w.tail) & (ahead < 16'(Depth - 1));
       n.queued = fq_push;
       ctl_we   = 1'b1;
     end
@@ -356,7 +358,7 @@ module nic_wqe_fetch #(
   ubl_pkg::wqe_t raw;
   nic_core_pkg::went_t went;
   logic fresh, is_red, bad, foreign;
-  logic [1:0] cls;
+  logic [ClassBits-1:0] cls;
   slot_t sw, sn;
 
   // Room for the check in flight and for the one that may follow.
@@ -367,7 +369,7 @@ module nic_wqe_fetch #(
   assign raw       = ubl_pkg::wqe_t'(rb_data);
   assign is_red    = (raw.opcode == ubl_pkg::WqeOpReduce) | (raw.opcode == ubl_pkg::WqeOpReduceImm);
   // What only one kind of ring may hold.
-  assign foreign = Recv ? ((raw.opcode != ubl_pkg::WqeOpRecv) | raw.signalled | raw.fence |
+  assign foreign = Recv ? ((raw.opcode != ubl_pkg::WqeOpRecv) | raw.signalled | raw.fence | raw.ordered |
                            (|raw.vc) | (|raw.red_op) | (|raw.red_dtype) | (|raw.raddr) |
                            (|raw.rkey) | (|raw.imm))
                         : ((raw.opcode > ubl_pkg::WqeOpSendImm) |
@@ -375,6 +377,7 @@ module nic_wqe_fetch #(
                             ((raw.vc != ubl_pkg::VcBulk) | (raw.opcode == ubl_pkg::WqeOpRead))));
   assign bad = foreign | (|raw.rsvd_0) | (|raw.rsvd_1) |
                (|raw.rsvd_2) | (|raw.rsvd_3) |
+               (raw.ordered & ~is_red) |
                (is_red & ((raw.red_op != ubl_pkg::RedOpAdd) |
                           (raw.red_dtype != ubl_pkg::RedTypeF32)));
 
@@ -386,6 +389,7 @@ module nic_wqe_fetch #(
       went.opcode    = raw.opcode;
       went.signalled = raw.signalled;
       went.fence     = raw.fence;
+      went.ordered   = raw.ordered;
       went.vc        = raw.vc;
       went.red_op    = raw.red_op;
       went.red_dtype = raw.red_dtype;
@@ -397,18 +401,20 @@ module nic_wqe_fetch #(
       went.imm       = raw.imm;
       went.wr_id     = raw.wr_id;
     end
-    cls = (raw.vc == ubl_pkg::VcBulk) ? nic_core_pkg::ClsBulk : nic_core_pkg::ClsReq;
-    if (rb_err || bad || raw.opcode == ubl_pkg::WqeOpNop) cls = nic_core_pkg::ClsFree;
+    cls = {raw.fence, (raw.opcode == ubl_pkg::WqeOpRead) ? nic_core_pkg::KindRead
+                      : (raw.ordered ? nic_core_pkg::KindOrdered : nic_core_pkg::KindPlain),
+           (raw.vc == ubl_pkg::VcBulk) ? nic_core_pkg::ClsBulk : nic_core_pkg::ClsReq};
+    if (rb_err || bad || raw.opcode == ubl_pkg::WqeOpNop) cls = {3'd0, nic_core_pkg::ClsFree};
     sw = slot_t'(slot_mem[tg.q]);
     sn = sw;
-    sn.gen[tg.idx[1:0]]              = ~tg.idx[2];
-    sn.cls[{tg.idx[1:0], 1'b0} +: 2] = cls;
+    sn.gen[tg.idx[DepthW-1:0]]              = ~tg.idx[DepthW];
+    sn.cls[32'(tg.idx[DepthW-1:0])*ClassBits +: ClassBits] = cls;
   end
 
   always_ff @(posedge clk_i) begin
     if (clear_qp || is_init) slot_mem[init_idx_i[QpW-1:0]] <= '0;
     else if (fresh) slot_mem[tg.q] <= sn;
-    if (fresh) wqe_mem[{tg.q, tg.idx[1:0]}] <= went;
+    if (fresh) wqe_mem[{tg.q, tg.idx[DepthW-1:0]}] <= went;
     if (clear_tag || rb_take) begin
       free_mem[clear_tag ? init_idx_i[TagW-1:0] : free_wr_q[TagW-1:0]] <=
           clear_tag ? init_idx_i[TagW-1:0] : rb_tag;
@@ -432,7 +438,6 @@ module nic_wqe_fetch #(
   always_comb begin
     rlog_o       = '0;
     rlog_o.cause = ubl_pkg::ErrCauseDma;
-    rlog_o.plane = 8'(rsp_cfg_i.plane);
     rlog_o.qpn   = 16'(tg.q);
   end
   assign rlog_valid_o = fresh & rb_err;
@@ -474,7 +479,7 @@ module nic_wqe_fetch #(
   `UBL_ASSERT(rsp_room, !rr_valid_i || unused_rb_ready)
   `UBL_ASSERT(wake_room, !chk_hit || unused_wake_ready)
   `UBL_ASSERT(fetch_queue, (fq_wr_q - fq_rd_q) <= (QpW+1)'(NumQp))
-  `UBL_ASSERT(prefetch_depth, !is_fetch || ahead <= 16'd4)
+  `UBL_ASSERT(prefetch_depth, !is_fetch || ahead <= 16'(Depth))
   `UBL_ASSERT(ring_pointers, !is_fetch || ctl_state_i == 2'd0 || posted <= ring_size)
   `UBL_COVER(tags_all_used, free_wr_q == free_rd_q)
   `UBL_COVER(stale_response, rb_take && !fresh)

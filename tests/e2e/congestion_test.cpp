@@ -8,7 +8,7 @@ namespace {
 // Seven cards send to one: its output of the switch is where frames wait.
 Outcome gather(const std::string& config) {
   const TempFile f(config);
-  return ublsim("run gather --cards 8 --bytes 256KiB -q" +
+  return ublsim("run gather --cards 8 --planes 1 --bytes 256KiB -q" +
                 (config.empty() ? "" : " --config " + f.path()));
 }
 

@@ -44,20 +44,24 @@ void normalise(Number& x) {
 }
 
 // x plus y, rounded once. Their significands have at most 48 bits: a product of two of 24.
-uint32_t rounded_sum(Number x, Number y) {
-  if (x.kind == Kind::kNan || y.kind == Kind::kNan) return kFp32CanonicalNan;
+uint32_t rounded_sum(const Format& format, Number x, Number y) {
+  const auto rounded = [&format](bool negative, uint64_t significand, int exponent) {
+    return round_to(format, negative, significand, exponent, Overflow::kNonFinite);
+  };
+  const auto encoded = [&format](const Number& n) {
+    return encode(format, n, Overflow::kNonFinite);
+  };
+  if (x.kind == Kind::kNan || y.kind == Kind::kNan) return format.canonical_nan;
   if (x.kind == Kind::kInfinity && y.kind == Kind::kInfinity) {
-    return encode_f32(x.negative == y.negative ? x : kNan);
+    return encoded(x.negative == y.negative ? x : kNan);
   }
-  if (x.kind == Kind::kInfinity) return encode_f32(x);
-  if (y.kind == Kind::kInfinity) return encode_f32(y);
+  if (x.kind == Kind::kInfinity) return encoded(x);
+  if (y.kind == Kind::kInfinity) return encoded(y);
 
   // A sum of zeros of unlike signs is +0 in this rounding direction (6.3).
-  if (x.significand == 0 && y.significand == 0) {
-    return round_f32(x.negative && y.negative, 0, 0);
-  }
-  if (x.significand == 0) return encode_f32(y);
-  if (y.significand == 0) return encode_f32(x);
+  if (x.significand == 0 && y.significand == 0) return rounded(x.negative && y.negative, 0, 0);
+  if (x.significand == 0) return encoded(y);
+  if (y.significand == 0) return encoded(x);
 
   normalise(x);
   normalise(y);
@@ -76,13 +80,13 @@ uint32_t rounded_sum(Number x, Number y) {
   }
 
   if (x.negative == y.negative) {
-    return round_f32(x.negative, x.significand + y.significand, x.exponent);
+    return rounded(x.negative, x.significand + y.significand, x.exponent);
   }
   if (x.significand == y.significand) return 0;  // +0, as above
   if (x.significand > y.significand) {
-    return round_f32(x.negative, x.significand - y.significand, x.exponent);
+    return rounded(x.negative, x.significand - y.significand, x.exponent);
   }
-  return round_f32(y.negative, y.significand - x.significand, x.exponent);
+  return rounded(y.negative, y.significand - x.significand, x.exponent);
 }
 
 }  // namespace
@@ -91,7 +95,11 @@ uint32_t round_f32(bool negative, uint64_t significand, int exponent) {
   return round_to(kFp32, negative, significand, exponent, Overflow::kNonFinite);
 }
 
-uint32_t add_f32(uint32_t a, uint32_t b) { return rounded_sum(decode(kFp32, a), decode(kFp32, b)); }
+uint32_t add(const Format& format, uint32_t a, uint32_t b) {
+  return rounded_sum(format, decode(format, a), decode(format, b));
+}
+
+uint32_t add_f32(uint32_t a, uint32_t b) { return add(kFp32, a, b); }
 
 uint32_t mul_f32(uint32_t a, uint32_t b) {
   return encode_f32(product(decode(kFp32, a), decode(kFp32, b)));
@@ -100,7 +108,8 @@ uint32_t mul_f32(uint32_t a, uint32_t b) {
 uint32_t fma_f32(uint32_t a, uint32_t b, uint32_t c) { return fma_f32(kFp32, a, b, c); }
 
 uint32_t fma_f32(const Format& multiplicands, uint32_t a, uint32_t b, uint32_t c) {
-  return rounded_sum(product(decode(multiplicands, a), decode(multiplicands, b)), decode(kFp32, c));
+  return rounded_sum(kFp32, product(decode(multiplicands, a), decode(multiplicands, b)),
+                     decode(kFp32, c));
 }
 
 void sum_f32(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n) {

@@ -24,6 +24,7 @@ static_assert(spec::Ipv4::kBytes == spec::kLinkIpBytes);
 static_assert(spec::Udp::kBytes == spec::kLinkUdpBytes);
 static_assert(spec::Bth::kBytes == spec::kLinkBthBytes);
 static_assert(spec::Sendh::kBytes == spec::kLinkSendhBytes);
+static_assert(spec::Sackh::kBytes == spec::kLinkSackhBytes);
 static_assert(kMinFrameBytes == kExtAt + spec::kLinkAethBytes + kTrailer);
 static_assert(kMaxFrameBytes == kExtAt + spec::kLinkRethBytes + spec::kLinkRedhBytes +
                                     spec::kLinkImmdtBytes + spec::kLinkMtu + kTrailer);
@@ -38,7 +39,7 @@ constexpr unsigned kDscpPerVc = 8;
 size_t ext_bytes(const OpInfo& op) {
   return (op.reth ? spec::kLinkRethBytes : 0) + (op.redh ? spec::kLinkRedhBytes : 0) +
          (op.immdt ? spec::kLinkImmdtBytes : 0) + (op.aeth ? spec::kLinkAethBytes : 0) +
-         (op.sendh ? spec::kLinkSendhBytes : 0);
+         (op.sendh ? spec::kLinkSendhBytes : 0) + (op.sackh ? spec::kLinkSackhBytes : 0);
 }
 
 constexpr size_t pad_of(size_t payload_bytes) { return (4 - payload_bytes % 4) % 4; }
@@ -71,6 +72,30 @@ void store_ip_checksum(uint8_t* header) {
   header[11] = static_cast<uint8_t>(sum);
 }
 
+// Byte positions in SACKH.
+constexpr size_t kPlacedAt = 16;
+constexpr size_t kCeAt = 48;
+
+void pack_sackh(const Frame& f, uint8_t* p) {
+  std::memset(p, 0, spec::kLinkSackhBytes);
+  for (size_t k = 0; k < f.seen.size(); ++k) {
+    p[2 * k] = static_cast<uint8_t>(f.seen[k] >> 8);
+    p[2 * k + 1] = static_cast<uint8_t>(f.seen[k]);
+  }
+  std::copy(f.placed.begin(), f.placed.end(), p + kPlacedAt);
+  p[kCeAt] = f.ce_planes;
+  p[kCeAt + 1] = f.ce_count;
+}
+
+bool unpack_sackh(const uint8_t* p, Frame& f) {
+  for (size_t k = 0; k < f.seen.size(); ++k)
+    f.seen[k] = static_cast<uint16_t>(p[2 * k] << 8 | p[2 * k + 1]);
+  std::copy(p + kPlacedAt, p + kCeAt, f.placed.begin());
+  f.ce_planes = p[kCeAt];
+  f.ce_count = p[kCeAt + 1];
+  return p[kCeAt + 2] == 0 && p[kCeAt + 3] == 0;
+}
+
 void require(bool fits, const char* field) {
   if (!fits) throw std::invalid_argument(std::string("frame: ") + field);
 }
@@ -84,7 +109,9 @@ bool Frame::operator==(const Frame& o) const {
          rkey == o.rkey && red_op == o.red_op && red_dtype == o.red_dtype && imm == o.imm &&
          syndrome == o.syndrome && msn == o.msn && read_len == o.read_len &&
          send_number == o.send_number && send_offset == o.send_offset &&
-         send_length == o.send_length && payload == o.payload;
+         send_length == o.send_length && rnum == o.rnum && red_ordered == o.red_ordered &&
+         seen == o.seen && placed == o.placed && ce_planes == o.ce_planes &&
+         ce_count == o.ce_count && payload == o.payload;
 }
 
 OpInfo op_info(spec::PktOp opcode) {
@@ -110,7 +137,7 @@ OpInfo op_info(spec::PktOp opcode) {
       op.aeth = op.payload = true;
       return op;
     case spec::PktOp::kAck:
-      op.aeth = true;
+      op.aeth = op.sackh = true;
       return op;
     case spec::PktOp::kReduce:
       op.reth = op.redh = op.payload = true;
@@ -160,6 +187,7 @@ std::vector<uint8_t> build(const Frame& f) {
   require(f.read_len <= spec::kLinkMtu, "read_len is longer than the MTU");
   require(f.read_len == 0 || (op.reth && !op.payload), "read_len in another operation");
   require(f.send_number < 1u << 24, "send_number has more than 24 bits");
+  require(f.rnum < 1u << 7, "rnum has more than 7 bits");
 
   const size_t size = frame_bytes(f.opcode, f.payload.size());
   std::vector<uint8_t> bytes(size);
@@ -198,6 +226,7 @@ std::vector<uint8_t> build(const Frame& f) {
   bth.becn = f.becn ? 1 : 0;
   bth.dest_qp = f.dst_qpn;
   bth.ack_req = f.ack_req ? 1 : 0;
+  bth.rnum = f.rnum;
   bth.psn = f.psn;
   bth.pack(p + kBthAt);
 
@@ -214,6 +243,7 @@ std::vector<uint8_t> build(const Frame& f) {
     spec::Redh redh;
     redh.op = static_cast<uint8_t>(f.red_op);
     redh.dtype = static_cast<uint8_t>(f.red_dtype);
+    redh.ordered = f.red_ordered ? 1 : 0;
     redh.pack(p + at);
     at += spec::kLinkRedhBytes;
   }
@@ -237,6 +267,10 @@ std::vector<uint8_t> build(const Frame& f) {
     sendh.length = f.send_length;
     sendh.pack(p + at);
     at += spec::kLinkSendhBytes;
+  }
+  if (op.sackh) {
+    pack_sackh(f, p + at);
+    at += spec::kLinkSackhBytes;
   }
   std::copy(f.payload.begin(), f.payload.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
 
@@ -354,6 +388,7 @@ ParseResult parse(const uint8_t* data, size_t size) {
   f.dst_qpn = bth.dest_qp;
   f.psn = bth.psn;
   f.ack_req = bth.ack_req != 0;
+  f.rnum = bth.rnum;
   f.becn = bth.becn != 0;
 
   // Extension headers, payload, padding.
@@ -383,6 +418,7 @@ ParseResult parse(const uint8_t* data, size_t size) {
     }
     f.red_op = static_cast<spec::RedOp>(redh.op);
     f.red_dtype = static_cast<spec::RedType>(redh.dtype);
+    f.red_ordered = redh.ordered != 0;
     at += spec::kLinkRedhBytes;
   }
   if (op.immdt) {
@@ -406,6 +442,10 @@ ParseResult parse(const uint8_t* data, size_t size) {
     f.send_offset = sendh.offset;
     f.send_length = sendh.length;
     at += spec::kLinkSendhBytes;
+  }
+  if (op.sackh) {
+    if (!unpack_sackh(data + at, f)) return fail(ParseError::kReservedNotZero);
+    at += spec::kLinkSackhBytes;
   }
   f.payload.assign(data + at, data + at + payload_bytes);
   at += payload_bytes;

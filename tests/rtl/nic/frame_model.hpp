@@ -105,8 +105,14 @@ inline bool has_imm(uint8_t op) {
 }
 // Bytes from the start of the BTH to the payload.
 inline size_t header_bytes(uint8_t op) {
-  const size_t first = has_aeth(op) ? 4 : is_send(op) ? 12 : 16;
+  const size_t first = is_ack(op) ? 4 + 52 : has_aeth(op) ? 4 : is_send(op) ? 12 : 16;
   return 12 + first + (is_reduce(op) ? 4 : 0) + (has_imm(op) ? 4 : 0);
+}
+
+// Byte i of SACKH.
+template <class Bundle>
+uint8_t sack_byte(const Bundle& b, size_t i) {
+  return static_cast<uint8_t>(b.sack[i / 4] >> (8 * (i % 4)));
 }
 
 // The frame that descriptor `d` and its payload must become on the wire.
@@ -130,7 +136,7 @@ inline Bytes build_frame(const spec::Txd& d, uint16_t node, uint8_t plane, const
   put(f, 0xC000 | (d.src_qpn & 0x3fff), 2), put(f, 4791, 2), put(f, udp_length, 2), put(f, 0, 2);
   put(f, d.opcode, 1), put(f, pad << 4, 1), put(f, 0xffff, 2);
   put(f, d.becn ? 0x40 : 0, 1), put(f, d.dst_qpn, 3);
-  put(f, d.ack_req ? 0x80 : 0, 1), put(f, d.psn, 3);
+  put(f, (d.ack_req ? 0x80 : 0) | d.rnum, 1), put(f, d.psn, 3);
   if (send) {
     // The immediate goes first. SENDH: number, offset, length of the message.
     if (has_imm(d.opcode)) put(f, d.imm, 4);
@@ -140,9 +146,12 @@ inline Bytes build_frame(const spec::Txd& d, uint16_t node, uint8_t plane, const
   } else {
     put(f, d.syndrome, 1), put(f, d.msn, 3);
   }
+  if (ack)
+    for (size_t i = 0; i < 52; ++i) put(f, sack_byte(d, i), 1);
   if (!ack) {
     if (is_reduce(d.opcode))
-      put(f, static_cast<uint64_t>(d.red_op) << 4 | d.red_dtype, 1), put(f, 0, 3);
+      put(f, static_cast<uint64_t>(d.red_op) << 4 | d.red_dtype, 1), put(f, d.red_ordered, 1),
+          put(f, 0, 2);
     if (has_imm(d.opcode) && !send) put(f, d.imm, 4);
     f.insert(f.end(), payload.begin(), payload.begin() + static_cast<long>(len));
     f.insert(f.end(), pad, 0);
@@ -163,6 +172,8 @@ inline spec::Rxh expected_header(const spec::Txd& d, uint16_t node) {
   h.psn = d.psn;
   h.ack_req = d.ack_req;
   h.becn = d.becn;
+  h.rnum = d.rnum;
+  if (is_ack(d.opcode)) h.sack = d.sack;
   if (has_aeth(d.opcode)) {
     h.syndrome = d.syndrome;
     h.msn = d.msn;
@@ -172,7 +183,8 @@ inline spec::Rxh expected_header(const spec::Txd& d, uint16_t node) {
   h.raddr = d.raddr;
   h.rkey = d.rkey;
   h.len = d.len;
-  if (is_reduce(d.opcode)) h.red_op = d.red_op, h.red_dtype = d.red_dtype;
+  if (is_reduce(d.opcode))
+    h.red_op = d.red_op, h.red_dtype = d.red_dtype, h.red_ordered = d.red_ordered;
   if (has_imm(d.opcode)) h.imm = d.imm;
   return h;
 }

@@ -55,6 +55,10 @@ inline spec::Txd random_txd(std::mt19937_64& r, uint8_t opcode, uint8_t vc, unsi
   d.imm = static_cast<uint32_t>(r());
   d.syndrome = static_cast<uint8_t>(r());
   d.msn = r() & 0xffffff;
+  d.rnum = r() & 0x7f;
+  d.red_ordered = is_reduce(opcode) ? r() & 1 : 0;
+  for (auto& word : d.sack) word = static_cast<uint32_t>(r());
+  d.sack[12] &= 0xffff;  // the last two bytes of SACKH are reserved
   return d;
 }
 
@@ -177,7 +181,11 @@ class Receiver {
     v.addr = e.target;
     v.len = h.len;
     bench.verdicts.push_back(v);
-    if (v.action == code(spec::RxAction::kDrop)) return;
+    if (v.action == code(spec::RxAction::kDrop)) {
+      // Nobody waits for a READ response that is not wanted.
+      if (v.rsp == 0) reports.push_back({v.qpn, v.psn, false, false});
+      return;
+    }
     const bool refused = h.len != 0 && (v.addr & kBadAddress);
     reports.push_back({v.qpn, v.psn, refused, v.rsp != 0});
     if (refused) return;

@@ -37,7 +37,11 @@ TEST(NicPortRx, RandomTrafficAndBackPressure) {
     uint64_t cursor = 0;
     for (int i = 0; i < 400; ++i) {
       if (t.r() % 3 == 0) {
-        t.good(t.request(kAck, t.r() % 8 ? kRsp : kReq, 0, 0), {});
+        // Acknowledgements have a channel of their own.
+        if (t.r() % 8 == 0)
+          t.bad(t.frame(t.request(kAck, kReq, 0, 0), {}), kReq, spec::ErrCause::kMalformed);
+        else
+          t.good(t.request(kAck, kRsp, 0, 0), {});
         continue;
       }
       const uint8_t op = kRequests[t.r() % kRequests.size()];

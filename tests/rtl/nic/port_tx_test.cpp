@@ -26,12 +26,21 @@ packet::Frame to_packet(const spec::Txd& d, const BenchConfig& c, const Bytes& p
   f.psn = d.psn;
   f.ack_req = d.ack_req;
   f.becn = d.becn;
+  f.rnum = d.rnum;
   const packet::OpInfo info = packet::op_info(f.opcode);
   if (info.reth) f.raddr = d.raddr, f.rkey = d.rkey;
   if (info.reth && !info.payload) f.read_len = d.len;
   if (info.redh) {
     f.red_op = static_cast<spec::RedOp>(d.red_op);
     f.red_dtype = static_cast<spec::RedType>(d.red_dtype);
+    f.red_ordered = d.red_ordered != 0;
+  }
+  if (info.sackh) {
+    for (size_t k = 0; k < 8; ++k)
+      f.seen[k] = static_cast<uint16_t>(sack_byte(d, 2 * k) << 8 | sack_byte(d, 2 * k + 1));
+    for (size_t i = 0; i < 32; ++i) f.placed[i] = sack_byte(d, 16 + i);
+    f.ce_planes = sack_byte(d, 48);
+    f.ce_count = sack_byte(d, 49);
   }
   if (info.sendh) {
     f.send_number = static_cast<uint32_t>(d.raddr >> 32);

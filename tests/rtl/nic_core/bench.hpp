@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Two cards, each a Verilated nic_core with the models around it: host and card memory, the DMA
-// path, one port engine per plane, and frames (headers with payload) travelling between them.
+// path, one port engine per plane, and between them a network that delays frames (headers with
+// payload) per plane and direction and does to them what the test asks for. A Monitor watches both.
 // Every random choice comes from one generator, so a seed repeats a run exactly.
 #pragma once
 
@@ -23,6 +24,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "memory.hpp"
+#include "monitor.hpp"
 #include "ubl/spec/link.hpp"
 #include "ubl/spec/nic.hpp"
 #include "ubl/test/seed.hpp"
@@ -33,22 +36,12 @@ using namespace ubl::spec;
 using Rng = std::mt19937_64;
 
 constexpr uint64_t kHost = 1ull << kNicHostIovaBit;
-constexpr uint64_t kNever = ~0ull;
-
-template <class E>
-constexpr auto raw(E e) {
-  return static_cast<std::underlying_type_t<E>>(e);
-}
-
 // ------------------------------------------------------------------------------ wide ports
 
-inline bool carries_payload(uint8_t op) {
-  return op != raw(PktOp::kAck) && op != raw(PktOp::kReadRequest);
-}
-inline bool is_send(uint8_t op) { return op == raw(PktOp::kSend) || op == raw(PktOp::kSendImm); }
 inline unsigned flits_of(uint8_t op, unsigned len) {
   if (op == raw(PktOp::kReadResponse)) return (len + 3 + 66 + 63) / 64;
-  return op == raw(PktOp::kAck) ? 2 : ((carries_payload(op) ? len : 0) + 78 + 4 + 63) / 64;
+  return op == raw(PktOp::kAck) ? (14 + 20 + 8 + 12 + 4 + 52 + 8 + 63) / 64
+                                : ((carries_payload(op) ? len : 0) + 78 + 4 + 63) / 64;
 }
 
 template <class Port>
@@ -89,63 +82,6 @@ void put(Port& p, const T& v, unsigned lsb = 0) {
   std::memcpy(&p, dst, sizeof(Port));
 }
 
-// ------------------------------------------------------------------------------ memory
-
-class Memory {
- public:
-  void read(uint64_t addr, void* to, size_t n) const {
-    auto* out = static_cast<uint8_t*>(to);
-    for (size_t i = 0; i < n;) {
-      const size_t part = std::min<size_t>(n - i, 4096 - ((addr + i) & 4095));
-      auto it = pages_.find((addr + i) >> 12);
-      if (it == pages_.end()) {
-        std::memset(out + i, 0, part);
-      } else {
-        std::memcpy(out + i, it->second.data() + ((addr + i) & 4095), part);
-      }
-      i += part;
-    }
-  }
-  void write(uint64_t addr, const void* from, size_t n) {
-    auto* in = static_cast<const uint8_t*>(from);
-    for (size_t i = 0; i < n;) {
-      const size_t part = std::min<size_t>(n - i, 4096 - ((addr + i) & 4095));
-      std::memcpy(pages_[(addr + i) >> 12].data() + ((addr + i) & 4095), in + i, part);
-      i += part;
-    }
-  }
-  std::vector<uint8_t> read(uint64_t addr, size_t n) const {
-    std::vector<uint8_t> v(n);
-    read(addr, v.data(), n);
-    return v;
-  }
-  // Refuses every access that touches the range.
-  void forbid(uint64_t addr, uint64_t n) { bad_.emplace_back(addr, n); }
-  void allow_all() { bad_.clear(); }
-  bool refused(uint64_t addr, uint64_t n) const {
-    for (auto& [a, len] : bad_) {
-      if (addr < a + len && a < addr + n) return true;
-    }
-    return false;
-  }
-
- private:
-  std::unordered_map<uint64_t, std::array<uint8_t, 4096>> pages_;
-  std::vector<std::pair<uint64_t, uint64_t>> bad_;
-};
-
-inline std::vector<uint8_t> add_f32(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
-  std::vector<uint8_t> r(a.size());
-  for (size_t i = 0; i + 4 <= a.size(); i += 4) {
-    float x, y;
-    std::memcpy(&x, &a[i], 4);
-    std::memcpy(&y, &b[i], 4);
-    x += y;
-    std::memcpy(&r[i], &x, 4);
-  }
-  return r;
-}
-
 // ------------------------------------------------------------------------------ environment
 
 struct Timing {
@@ -161,6 +97,17 @@ struct Frame {
   Rxh h;
   std::vector<uint8_t> payload;
   uint64_t due = 0;
+};
+
+// One plane in one direction. Rates count per 10,000 frames.
+struct Wire {
+  unsigned latency_min = 0, latency_max = 0;  // 0: as Timing says
+  unsigned drop = 0, duplicate = 0, reorder = 0, corrupt = 0;
+  unsigned late = 400;  // cycles by which a frame that is reordered comes late, at most
+  uint64_t cut_from = kNever, cut_until = kNever;  // cycles of the bench
+};
+struct WireCounts {
+  uint64_t frames = 0, dropped = 0, duplicated = 0, reordered = 0, corrupted = 0;
 };
 
 struct LogEntry {
@@ -200,18 +147,40 @@ class Card {
   std::vector<uint16_t> msix;
   // Looks at, changes or drops (false) a frame that leaves the card.
   std::function<bool(Frame&, unsigned plane)> on_wire;
+  // Sees the descriptors in the order in which the core makes them.
+  std::function<void(const Txd&, unsigned plane)> on_txd;
+  Monitor* monitor = nullptr;
+  unsigned index = 0;  // of the card
   std::function<void(Frame, unsigned plane)> send;
   uint64_t now = 0;
-  uint64_t progress = 0;    // last cycle in which anything moved
-  uint64_t skipped = 0;     // cycles not evaluated
-  bool skip = false;        // honour idle_o and deadline_o
-  bool stuck_port[8] = {};  // a port that returns no credits
-  bool stuck_bulk = false;  // no port sends on VC bulk
+  uint64_t progress = 0;       // last cycle in which anything moved
+  uint64_t skipped = 0;        // cycles not evaluated
+  bool skip = false;           // honour idle_o and deadline_o
+  bool stuck_port[8] = {};     // a port that returns no credits
+  bool stuck_bulk = false;     // no port sends on VC bulk
+  unsigned slow_port[8] = {};  // cycles more per frame
 
   Dut& dut() { return *dut_; }
   uint16_t node() const { return node_; }
 
-  void receive(Frame f, unsigned plane) { ports_[plane].rx[f.h.vc % 3].push_back(std::move(f)); }
+  // Frames of a channel come in the order of their time.
+  void receive(Frame f, unsigned plane) {
+    auto& q = ports_[plane].rx[f.h.vc % 3];
+    // The header that is offered stays.
+    const size_t first = ports_[plane].rxh_up && ports_[plane].rxh_vc == f.h.vc % 3 ? 1 : 0;
+    auto at = q.end();
+    while (at - q.begin() > static_cast<long>(first) && (at - 1)->due > f.due) --at;
+    q.insert(at, std::move(f));
+  }
+  // Is a frame of this QP here whose verdict is not known yet?
+  bool judging(unsigned qpn) const {
+    for (auto& p : ports_) {
+      for (auto& f : p.judge) {
+        if (f.h.dst_qpn == qpn) return true;
+      }
+    }
+    return false;
+  }
 
   // Who waits for what.
   std::string describe() const {
@@ -312,6 +281,7 @@ class Card {
     Rxv v;
     uint64_t read_at = 0, write_at = 0, done_at = 0;
     bool has_read = false, written = false, err = false;
+    unsigned life = 0;
     std::vector<uint8_t> old;
   };
   struct Port {
@@ -320,14 +290,13 @@ class Card {
     uint64_t tx_free = 0;
     std::deque<Txc> txc;
     std::deque<Frame> rx[3];
-    uint64_t last_due[3] = {};
     uint64_t rx_free = 0;
     bool rxh_up = false, txc_up = false, rxd_up = false;
     unsigned rxh_vc = 0;
     std::deque<Frame> judge;  // requests whose verdict is awaited
     std::deque<Placing> placing;
     uint64_t last_write = 0;
-    std::deque<Rxd> rxd;
+    std::deque<Placing> rxd;  // to be reported
   };
   struct Read {
     uint64_t due;
@@ -478,14 +447,16 @@ class Card {
       f.h.imm = d.imm;
       f.h.syndrome = d.syndrome;
       f.h.msn = d.msn;
+      f.h.rnum = d.rnum;
+      f.h.red_ordered = d.red_ordered;
+      if (is_ack) f.h.sack = d.sack;
       const uint8_t rsp = d.opcode == raw(PktOp::kReadResponse);
       if (rsp) f.h.raddr = 0, f.h.rkey = 0;
       if (!is_ack) p.txc.push_back({d.src_qpn, d.psn, rsp, static_cast<uint8_t>(err)});
       if (err) f.h.err = raw(ErrCause::kFcs);
       const unsigned flits = flits_of(d.opcode, d.len);
-      p.tx_free = now + (timing_.line_rate ? flits : 1 + rng_() % 4);
-      f.due = std::max(now + between(timing_.link_min, timing_.link_max), p.last_due[vc]);
-      p.last_due[vc] = f.due;
+      p.tx_free = now + (timing_.line_rate ? flits : 1 + rng_() % 4) + slow_port[i];
+      f.due = now;
       progress = now;
       if (!on_wire || on_wire(f, i)) send(std::move(f), i);
       return;
@@ -530,13 +501,18 @@ class Card {
       }
     }
     while (!p.placing.empty() && p.placing.front().written && p.placing.front().done_at <= now) {
-      const auto& x = p.placing.front();
-      p.rxd.push_back({x.v.rsp, x.v.qpn, x.v.psn, static_cast<uint8_t>(x.err)});
+      // Of a READ response that is dropped nobody hears.
+      if (p.placing.front().v.rsp == 0 || p.placing.front().v.action != raw(RxAction::kDrop)) {
+        p.rxd.push_back(std::move(p.placing.front()));
+      }
       p.placing.pop_front();
     }
     p.rxd_up = !p.rxd.empty();
     set_bit(dut_->rxd_valid_i, i, p.rxd_up);
-    if (p.rxd_up) put(dut_->rxd_i, p.rxd.front(), i * Rxd::kBits);
+    if (p.rxd_up) {
+      const Placing& x = p.rxd.front();
+      put(dut_->rxd_i, Rxd{x.v.rsp, x.v.qpn, x.v.psn, static_cast<uint8_t>(x.err)}, i * Rxd::kBits);
+    }
   }
 
   void port_outputs(unsigned i) {
@@ -550,7 +526,7 @@ class Card {
       }
       if (is_send(d.opcode) && (d.raddr >> 56 != 0 || (d.raddr & 0xffffffff) + d.len > d.rkey ||
                                 ((d.raddr & 0xffffffff) + d.len < d.rkey &&
-                                 (d.len != kLinkMtu || d.opcode == raw(PktOp::kSendImm))))) {
+                                 (d.len < 1024 || d.opcode == raw(PktOp::kSendImm))))) {
         throw std::runtime_error("SENDH that contradicts itself");
       }
       if (d.opcode == raw(PktOp::kReadRequest) && d.vc != raw(Vc::kReq)) {
@@ -562,6 +538,8 @@ class Card {
       } else {
         ++(d.opcode == raw(PktOp::kAck) ? counts.acks : counts.txd)[i];
       }
+      if (monitor != nullptr) monitor->txd(index, i, d);
+      if (on_txd) on_txd(d, i);
       p.txq[d.vc].push_back(d);
       progress = now;
     }
@@ -575,6 +553,7 @@ class Card {
       p.rx[p.rxh_vc].pop_front();
       p.rxh_up = false;
       if (timing_.line_rate) p.rx_free = now + flits_of(f.h.opcode, f.h.len);
+      if (monitor != nullptr) monitor->header(index, i, f.h);
       if (f.h.err == 0 && carries_payload(f.h.opcode)) p.judge.push_back(std::move(f));
       progress = now;
     }
@@ -588,16 +567,21 @@ class Card {
       if (x.v.psn != x.f.h.psn) throw std::runtime_error("verdict out of order");
       const bool rsp = x.f.h.opcode == raw(PktOp::kReadResponse);
       if ((x.v.rsp != 0) != rsp) throw std::runtime_error("verdict of the wrong engine");
-      if (x.v.action != raw(RxAction::kDrop)) {
+      if (monitor != nullptr) x.life = monitor->verdict(index, i, x.f.h, x.v);
+      if (x.v.action == raw(RxAction::kDrop)) {
+        x.written = x.has_read = true;
+        x.done_at = now;
+        p.placing.push_back(std::move(x));
+      } else {
         // The header of a SEND has no address: where it must land, only the tests know.
         if ((!rsp && !is_send(x.f.h.opcode) && x.v.addr != x.f.h.raddr) || x.v.len != x.f.h.len) {
           throw std::runtime_error("verdict with a wrong address or length");
         }
-        const bool red =
-            x.f.h.opcode == raw(PktOp::kReduce) || x.f.h.opcode == raw(PktOp::kReduceImm);
+        const bool red = is_reduce(x.f.h.opcode);
         if ((x.v.action == raw(RxAction::kReduce)) != red) {
           throw std::runtime_error("verdict with a wrong action");
         }
+        check_hazard(x);
         ++counts.placed[i];
         // Writes of a plane stay in order, whatever they hit.
         x.write_at = std::max(now + between(timing_.mem_min, timing_.mem_max), p.last_write);
@@ -606,15 +590,31 @@ class Card {
         x.done_at = x.write_at + rng_() % 8;
         if (x.v.len == 0) x.read_at = x.write_at = x.done_at = now;
         p.placing.push_back(std::move(x));
-        const auto requests = std::count_if(p.placing.begin(), p.placing.end(),
-                                            [](const Placing& y) { return y.v.rsp == 0; });
-        if (requests > 9) throw std::runtime_error("too many packets in flight");
       }
       progress = now;
     }
     if (p.rxd_up && (dut_->rxd_ready_o >> i & 1)) {
+      const Placing& x = p.rxd.front();
+      if (monitor != nullptr) monitor->placed(index, i, x.f.h, x.v, x.err, x.life);
       p.rxd.pop_front();
       progress = now;
+    }
+  }
+
+  // While a REDUCE has a verdict without a report, no other one touches what it touches.
+  void check_hazard(const Placing& x) const {
+    if (x.v.len == 0) return;
+    for (auto& p : ports_) {
+      for (auto* list : {&p.placing, &p.rxd}) {
+        for (auto& y : *list) {
+          if (y.v.action == raw(RxAction::kDrop) || y.v.len == 0) continue;
+          if (x.v.action != raw(RxAction::kReduce) && y.v.action != raw(RxAction::kReduce))
+            continue;
+          if (x.v.addr < y.v.addr + y.v.len && y.v.addr < x.v.addr + x.v.len) {
+            throw std::runtime_error("verdict on what a REDUCE is working on");
+          }
+        }
+      }
     }
   }
 
@@ -644,11 +644,10 @@ class Bench {
       card[i] = std::make_unique<TheCard>(static_cast<uint16_t>(0x100 + i), rng, timing);
     }
     for (unsigned i = 0; i < 2; ++i) {
-      card[i]->send = [this, i](Frame f, unsigned plane) {
-        f.due += card[1 - i]->now - card[i]->now;  // the cards' clocks show different times
-        card[1 - i]->receive(std::move(f), plane);
-      };
+      card[i]->send = [this, i](Frame f, unsigned plane) { carry(i, std::move(f), plane); };
       card[i]->now = rng() & 0xffffffffffull;
+      card[i]->monitor = &monitor;
+      card[i]->index = i;
     }
     reset();
   }
@@ -658,10 +657,61 @@ class Bench {
   std::unique_ptr<TheCard> card[2];
   TheCard& a() { return *card[0]; }
   TheCard& b() { return *card[1]; }
+  Monitor monitor;
+  Wire wire[2][kPlanes];  // what leaves card i on a plane
+  WireCounts wires[2][kPlanes];
   uint64_t cycles = 0;
-  unsigned patience = 20000;  // cycles without anything moving that mean a hang
+  unsigned patience = 150000;  // cycles without anything moving that mean a hang
+
+  void all_wires(const std::function<void(Wire&)>& f) {
+    for (auto& side : wire) {
+      for (auto& w : side) f(w);
+    }
+  }
+  // The wire of a plane breaks at once, in both directions, or works again.
+  void cut(unsigned plane, bool broken) {
+    for (auto& side : wire) side[plane].cut_from = broken ? cycles : kNever;
+  }
+  // A frame of a test's own, as if it came from card i.
+  void carry(unsigned i, Frame f, unsigned plane) {
+    const Wire& w = wire[i][plane];
+    WireCounts& n = wires[i][plane];
+    ++n.frames;
+    const bool dead = cycles >= w.cut_from && cycles < w.cut_until;
+    const bool lost = hit(w.drop);
+    if (dead || lost) {
+      ++n.dropped;
+      return;
+    }
+    if (hit(w.corrupt) && f.h.err == 0) {
+      ++n.corrupted;
+      f.h.err = raw(rng() % 2 ? ErrCause::kFcs : ErrCause::kIcrc);
+      if (rng() % 2) f.h.psn ^= 1u << rng() % 24;
+      if (rng() % 2) f.h.dst_qpn ^= 1u << rng() % 24;
+      if (!f.payload.empty()) f.payload[rng() % f.payload.size()] ^= 0x10;
+    }
+    const uint64_t min = w.latency_max != 0 ? w.latency_min : timing.link_min;
+    const uint64_t max = w.latency_max != 0 ? w.latency_max : timing.link_max;
+    uint64_t& last = last_due_[i][plane][f.h.vc % 3];
+    uint64_t due = std::max(cycles + min + rng() % (max - min + 1), last);
+    if (hit(w.reorder)) {
+      ++n.reordered;
+      due += 1 + rng() % w.late;
+    } else {
+      last = due;
+    }
+    Frame copy;
+    const bool twice = hit(w.duplicate);
+    if (twice) copy = f;
+    deliver(1 - i, std::move(f), plane, due);
+    if (twice) {
+      ++n.duplicated;
+      deliver(1 - i, std::move(copy), plane, due + rng() % (2 * w.late));
+    }
+  }
 
   void step() {
+    monitor.now = cycles;
     for (auto& c : card) c->cycle(reset_[c == card[1]] > 0);
     for (auto& r : reset_) r -= r > 0;
     ++cycles;
@@ -689,6 +739,8 @@ class Bench {
   }
   void reset(unsigned n = 3) {
     reset_[0] = reset_[1] = n;
+    monitor.reset(0);
+    monitor.reset(1);
     for (auto& c : card) c->progress = c->now;
     step();
     for (auto& c : cq_state_) c.clear();
@@ -698,6 +750,7 @@ class Bench {
   }
   void reset_card(unsigned i, unsigned n) {
     reset_[i] = n;
+    monitor.reset(i);
     cq_state_[i].clear();
     sq_tail_[i].clear();
     rq_tail_[i].clear();
@@ -721,6 +774,7 @@ class Bench {
   }
   void wr(unsigned c, uint32_t reg, uint32_t data) {
     const CsrRsp r = csr(c, true, reg, data);
+    if (reg == reg::kNicCtrl) monitor.set_enabled(c, data & 1);
     if (r.err) throw std::runtime_error("register write refused");
   }
   uint32_t rd(unsigned c, uint32_t reg) {
@@ -738,6 +792,17 @@ class Bench {
   }
   template <class Ctx>
   ObjResult load(unsigned c, ObjOp op, unsigned index, const Ctx& ctx) {
+    if constexpr (std::is_same_v<Ctx, QpCtx>) {
+      monitor.begin_write(c, index, card[c]->judging(index));
+      const ObjResult r = load_object(c, op, index, ctx);
+      if (r == ObjResult::kOk) monitor.end_write(c, index, ctx, true);
+      return r;
+    } else {
+      return load_object(c, op, index, ctx);
+    }
+  }
+  template <class Ctx>
+  ObjResult load_object(unsigned c, ObjOp op, unsigned index, const Ctx& ctx) {
     uint8_t bytes[64];
     ctx.pack(bytes);
     for (unsigned i = 0; i < 16; ++i) {
@@ -809,11 +874,12 @@ class Bench {
     EXPECT_EQ(load(c, ObjOp::kWriteMr, index, x), ObjResult::kOk);
     return index << 8 | x.key;
   }
-  QpCtx qp_ctx(unsigned c, unsigned qpn, unsigned remote_qpn, unsigned plane, unsigned scq,
+  static constexpr unsigned kAllPlanes = (1u << kPlanes) - 1;
+  QpCtx qp_ctx(unsigned c, unsigned qpn, unsigned remote_qpn, unsigned planes, unsigned scq,
                unsigned rcq) {
     QpCtx x;
     x.state = raw(QpState::kReady);
-    x.plane = static_cast<uint8_t>(plane);
+    x.planes = static_cast<uint8_t>(planes);
     x.sq_log2 = 4;
     x.pd = kPd;
     x.remote_node = card[1 - c]->node();
@@ -824,6 +890,8 @@ class Bench {
     x.sq_psn = c ? 0x500 : 0xfffffa;  // A's numbers wrap soon
     x.rq_psn = c ? 0xfffffa : 0x500;
     x.window = 64;
+    x.retry = 3;
+    x.rnr_retry = 1;
     return x;
   }
   void make_qp(unsigned c, unsigned qpn, const QpCtx& x) {
@@ -838,10 +906,10 @@ class Bench {
     x.rq_base = recv_base(qpn);
   }
   // A connected pair, qpn on both sides.
-  void connect(unsigned qpn, unsigned plane, unsigned scq = 0, unsigned rcq = 1,
+  void connect(unsigned qpn, unsigned planes, unsigned scq = 0, unsigned rcq = 1,
                const std::function<void(QpCtx&)>& tune = {}) {
     for (unsigned c = 0; c < 2; ++c) {
-      QpCtx x = qp_ctx(c, qpn, qpn, plane, scq, rcq);
+      QpCtx x = qp_ctx(c, qpn, qpn, planes, scq, rcq);
       if (tune) tune(x);
       make_qp(c, qpn, x);
     }
@@ -861,6 +929,7 @@ class Bench {
     w.pack(bytes);
     card[c]->mem.write(ring_base(qpn) + 64 * (s.tail & ((1u << s.log2) - 1)), bytes, 64);
     ++s.tail;
+    monitor.posted(c, qpn, w);
   }
   void ring(unsigned c, unsigned qpn) { doorbell(c, 0, qpn, sq_tail_[c][qpn].tail); }
   void post(unsigned c, unsigned qpn, const Wqe& w) {
@@ -912,7 +981,14 @@ class Bench {
     unsigned log2 = 0;
     uint32_t tail = 0;
   };
+  bool hit(unsigned rate) { return rate != 0 && rng() % 10000 < rate; }
+  void deliver(unsigned to, Frame f, unsigned plane, uint64_t due) {
+    f.due = due + card[to]->now - cycles;  // the cards' clocks show different times
+    card[to]->receive(std::move(f), plane);
+  }
+
   unsigned reset_[2] = {};
+  uint64_t last_due_[2][kPlanes][3] = {};
   std::map<unsigned, CqState> cq_state_[2];
   std::map<unsigned, SqState> sq_tail_[2], rq_tail_[2];
 };

@@ -21,8 +21,8 @@ TYPED_TEST(Core, WritesAMessageAndCompletes) {
   EXPECT_EQ(e.recv, 0u);
   this->expect_copied(0, 10000);
   b.settle();
-  EXPECT_EQ(b.a().counts.txd[this->kPlane], 3u);
-  EXPECT_EQ(b.b().counts.acks[this->kPlane], 1u);
+  EXPECT_EQ(this->all(b.a().counts.txd), 3u);
+  EXPECT_LE(this->all(b.b().counts.acks), this->kSprays ? 2u : 1u);
   EXPECT_TRUE(b.log(0).empty());
   EXPECT_TRUE(b.log(1).empty());
 }
@@ -47,19 +47,21 @@ TYPED_TEST(Core, CutsMessagesIntoPackets) {
   this->expect_cqe(0, 0, 1, CqeStatus::kOk);
   this->expect_copied(0, 20 * 4096 + 1);
   ASSERT_EQ(sent.size(), 21u);
+  this->sort(sent);
   for (unsigned i = 0; i < 21; ++i) {
     const Rxh& h = sent[i].h;
     EXPECT_EQ(h.psn, (0xfffffau + i) & 0xffffff);
     EXPECT_EQ(h.raddr, kDst + 4096 * i);
     EXPECT_EQ(h.len, i == 20 ? 1u : 4096u);
     EXPECT_EQ(h.opcode, raw(i == 20 ? PktOp::kWriteImm : PktOp::kWrite));
-    EXPECT_EQ(h.ack_req, i == 15 || i == 20) << i;
+    EXPECT_EQ(h.ack_req, i == 20) << i;
     EXPECT_EQ(h.vc, raw(Vc::kBulk));
     EXPECT_EQ(h.rkey, this->rkey[1]);
     EXPECT_EQ(h.dst_qpn, this->kQp);
+    EXPECT_EQ(h.rnum, 0u);
   }
   b.settle();
-  EXPECT_LE(b.b().counts.acks[this->kPlane], 2u);
+  EXPECT_LE(this->all(b.b().counts.acks), this->kSprays ? 3u : 2u);
   const QpStatus sa = b.status(0, this->kQp), sb = b.status(1, this->kQp);
   EXPECT_EQ(sa.next_psn, 15u);
   EXPECT_EQ(sa.una_psn, 15u);
@@ -67,12 +69,11 @@ TYPED_TEST(Core, CutsMessagesIntoPackets) {
   EXPECT_EQ(sa.sq_tail, 1u);
   EXPECT_EQ(sb.expected_psn, 15u);
   EXPECT_EQ(sb.msn, 21u);
-  EXPECT_EQ(b.rd(0, reg::kNicCntTxPackets + 4 * this->kPlane), 21u);
-  EXPECT_EQ(b.rd(0, reg::kNicCntTxBytes + 8 * this->kPlane), 20u * 4096 + 1);
-  EXPECT_EQ(b.rd(0, reg::kNicCntTxBytesHi + 8 * this->kPlane), 0u);
-  EXPECT_EQ(b.rd(1, reg::kNicCntRxPackets + 4 * this->kPlane), 21u);
-  EXPECT_EQ(b.rd(1, reg::kNicCntTxAcks + 4 * this->kPlane),
-            b.rd(0, reg::kNicCntRxAcks + 4 * this->kPlane));
+  EXPECT_EQ(this->sum(0, reg::kNicCntTxPackets), 21u);
+  EXPECT_EQ(this->sum(0, reg::kNicCntTxBytes, 8), 20u * 4096 + 1);
+  EXPECT_EQ(this->sum(0, reg::kNicCntTxBytesHi, 8), 0u);
+  EXPECT_EQ(this->sum(1, reg::kNicCntRxPackets), 21u);
+  EXPECT_EQ(this->sum(1, reg::kNicCntTxAcks), this->sum(0, reg::kNicCntRxAcks));
   EXPECT_EQ(b.rd(0, reg::kNicCntCqes), 1u);
   EXPECT_EQ(b.rd(1, reg::kNicCntCqes), 1u);
   EXPECT_EQ(b.rd(0, reg::kNicCntWqes), 1u);
@@ -124,7 +125,7 @@ TYPED_TEST(Core, ReduceAddsAndFenceWaits) {
     b.write_wqe(0, this->kQp, w);
   }
   b.a().on_wire = [&](Frame& f, unsigned) {
-    if (f.h.psn == ((0xfffffau + 12) & 0xffffff)) cqes_at_fence = b.b().counts.acks[this->kPlane];
+    if (f.h.psn == ((0xfffffau + 12) & 0xffffff)) cqes_at_fence = this->all(b.b().counts.acks);
     return true;
   };
   b.ring(0, this->kQp);
@@ -134,9 +135,9 @@ TYPED_TEST(Core, ReduceAddsAndFenceWaits) {
   EXPECT_NE(cqes_at_fence, kNever);
 }
 
-TYPED_TEST(Core, KeepsTheWindowAndSixteenMessages) {
+TYPED_TEST(Core, KeepsTheWindowAndThirtyTwoMessages) {
   auto& b = this->bench;
-  b.connect(this->kQp, this->kPlane, 0, 1, [](QpCtx& x) { x.window = 3; });
+  b.connect(this->kQp, this->kMask, 0, 1, [](QpCtx& x) { x.window = 3; });
   std::vector<Frame> sent;
   bool blocked = true;
   b.b().on_wire = [&](Frame&, unsigned) { return !blocked; };  // acknowledgements are lost
@@ -147,8 +148,9 @@ TYPED_TEST(Core, KeepsTheWindowAndSixteenMessages) {
   b.post(0, this->kQp, this->write(40000, 1));
   b.run(2000);
   EXPECT_EQ(sent.size(), 3u);
+  this->sort(sent);
   EXPECT_EQ(sent.back().h.ack_req, 1u);  // or nobody would ever acknowledge
-  // Many messages: 16 in flight.
+  // Many messages: 32 in flight.
   this->again();
   sent.clear();
   b.a().on_wire = [&](Frame& f, unsigned) {
@@ -156,17 +158,19 @@ TYPED_TEST(Core, KeepsTheWindowAndSixteenMessages) {
     return true;
   };
   b.b().on_wire = [&](Frame&, unsigned) { return false; };
-  b.connect(this->kQp, this->kPlane, 0, 1, [](QpCtx& x) { x.sq_log2 = 5; });
-  for (unsigned i = 0; i < 20; ++i) b.write_wqe(0, this->kQp, this->write(8, i));
+  b.connect(this->kQp, this->kMask, 0, 1, [](QpCtx& x) { x.sq_log2 = 6; });
+  for (unsigned i = 0; i < 40; ++i) b.write_wqe(0, this->kQp, this->write(8, i, 8 * i));
   b.ring(0, this->kQp);
-  b.run(3000);
-  EXPECT_EQ(sent.size(), 16u);
-  EXPECT_EQ(b.rd(0, reg::kNicCntWqes), 1u + 20u);  // the other four are waiting, prefetched
+  b.run(4000);
+  EXPECT_EQ(sent.size(), kNicMaxOutstanding);
+  b.b().on_wire = {};
+  for (unsigned i = 0; i < 40; ++i) this->expect_cqe(0, 0, i, CqeStatus::kOk);
+  this->expect_copied(0, 320);
 }
 
 TYPED_TEST(Core, WindowOfOneStillMoves) {
   auto& b = this->bench;
-  b.connect(this->kQp, this->kPlane, 0, 1, [](QpCtx& x) { x.window = 1; });
+  b.connect(this->kQp, this->kMask, 0, 1, [](QpCtx& x) { x.window = 1; });
   b.post(0, this->kQp, this->write(30000, 1));
   this->expect_cqe(0, 0, 1, CqeStatus::kOk);
   this->expect_copied(0, 30000);
@@ -302,13 +306,13 @@ TYPED_TEST(Core, RemoteErrors) {
     this->expect_no_cqe(0, 0);
     this->expect_state(0, QpState::kError);
     this->expect_state(1, QpState::kError);
-    this->expect_log(0, {ErrCause::kNak});
+    this->expect_failed_log(0, ErrCause::kNak);
     auto l = b.log(1);
     EXPECT_EQ(b.count(l, c.cause), 1u);
-    EXPECT_EQ(l.size(), 1u + b.count(l, ErrCause::kBadQp));
+    ASSERT_EQ(l.size(), 1u);
     EXPECT_EQ(l[0].psn, 0xfffffcu);
     EXPECT_EQ(l[0].qpn, this->kQp);
-    EXPECT_EQ(l[0].plane, this->kPlane);
+    EXPECT_TRUE(this->kMask >> l[0].plane & 1);
     this->again();
     if (testing::Test::HasFailure()) return;
   }
@@ -316,7 +320,7 @@ TYPED_TEST(Core, RemoteErrors) {
 
 TYPED_TEST(Core, RegionsAndDomainsMustMatch) {
   auto& b = this->bench;
-  b.connect(this->kQp, this->kPlane, 0, 1, [](QpCtx& x) { x.pd = 9; });
+  b.connect(this->kQp, this->kMask, 0, 1, [](QpCtx& x) { x.pd = 9; });
   b.post(0, this->kQp, this->write(64, 1));
   this->expect_cqe(0, 0, 1, CqeStatus::kLocalProtection);
   // The exact end of the address space is a legal end of a region.
@@ -331,73 +335,24 @@ TYPED_TEST(Core, RegionsAndDomainsMustMatch) {
   EXPECT_EQ(b.b().mem.read(top, 0x1000), b.a().mem.read(kSrc, 0x1000));
 }
 
-TYPED_TEST(Core, LostPacketEndsInSequenceError) {
-  auto& b = this->bench;
-  unsigned naks = 0;
-  b.a().on_wire = [&](Frame& f, unsigned) { return f.h.psn != 1; };
-  b.b().on_wire = [&](Frame& f, unsigned) {
-    naks += f.h.syndrome != raw(Syndrome::kAck);
-    return true;
-  };
-  b.write_wqe(0, this->kQp, this->write(4096, 1));
-  b.write_wqe(0, this->kQp, this->write(40000, 2));
-  b.write_wqe(0, this->kQp, this->write(64, 3));
-  b.ring(0, this->kQp);
-  this->expect_cqe(0, 0, 1, CqeStatus::kOk);
-  EXPECT_EQ(this->expect_cqe(0, 0, 2, CqeStatus::kSequence).psn, 1u);
-  this->expect_cqe(0, 0, 3, CqeStatus::kFlushed);
-  this->expect_no_cqe(0, 0);
-  EXPECT_EQ(naks, 1u);
-  this->expect_state(0, QpState::kError);
-  this->expect_state(1, QpState::kReady);
-  this->expect_log(0, {ErrCause::kNak});
-  this->expect_log(1, {ErrCause::kSequence});
-}
-
-TYPED_TEST(Core, LostLastPacketEndsInTimeout) {
-  auto& b = this->bench;
-  b.wr(0, reg::kNicTimeout, 3000);
-  b.a().on_wire = [&](Frame& f, unsigned) { return f.h.psn != 2; };
-  b.write_wqe(0, this->kQp, this->write(8 * 4096 + 1, 1));
-  b.write_wqe(0, this->kQp, this->write(64, 2));
-  b.ring(0, this->kQp);
-  const uint64_t start = b.a().now;
-  this->expect_cqe(0, 0, 1, CqeStatus::kSequence);
-  this->expect_cqe(0, 0, 2, CqeStatus::kFlushed);
-  EXPECT_LT(b.a().now - start, 3000u);
-  EXPECT_EQ(b.a().dut().deadline_o, kNever);
-  this->again();
-  b.a().on_wire = [&](Frame& f, unsigned) { return f.h.psn != 2; };
-  b.post(0, this->kQp, this->write(8 * 4096 + 1, 3));
-  b.run_until([&] { return b.a().dut().deadline_o != kNever; });
-  EXPECT_LE(b.a().dut().deadline_o, b.a().now + 3000);
-  b.a().on_wire = [&](Frame& f, unsigned) { return false && f.h.len; };
-  const uint64_t from = b.a().now;
-  EXPECT_EQ(this->expect_cqe(0, 0, 3, CqeStatus::kTimeout).psn, 0xfffffau);
-  EXPECT_GE(b.a().now - from, 2900u);
-  EXPECT_LE(b.a().now - from, 6500u);
-  this->expect_no_cqe(0, 0);
-  this->expect_state(0, QpState::kError);
-  this->expect_log(0, {ErrCause::kTimeout});
-  EXPECT_EQ(b.a().dut().deadline_o, kNever);
-}
-
 TYPED_TEST(Core, SlowProgressIsNoTimeout) {
   auto& b = this->bench;
   b.wr(0, reg::kNicTimeout, 600);
   b.timing.mem_min = 150;
   b.timing.mem_max = 200;
-  b.connect(this->kQp, this->kPlane, 0, 1, [](QpCtx& x) { x.window = 1; });
+  b.connect(this->kQp, this->kMask, 0, 1, [](QpCtx& x) { x.window = 1; });
   b.post(0, this->kQp, this->write(20 * 4096, 1));  // 20 round trips
   this->expect_cqe(0, 0, 1, CqeStatus::kOk);
   // A new life under an old time-out entry, with the same numbers.
   for (unsigned i = 0; i < 5; ++i) {
-    b.connect(this->kQp, this->kPlane);
+    b.connect(this->kQp, this->kMask);
     b.post(0, this->kQp, this->write(64, 2 + i));
     this->expect_cqe(0, 0, 2 + i, CqeStatus::kOk);
     b.run(b.rng() % 500);
   }
   this->expect_log(0, {});
+  EXPECT_EQ(b.rd(0, reg::kNicCntTimeouts), 0u);
+  EXPECT_EQ(b.rd(0, reg::kNicCntRetransmits), 0u);
 }
 
 TYPED_TEST(Core, DuplicatesAreAcknowledgedButNotApplied) {
@@ -411,36 +366,16 @@ TYPED_TEST(Core, DuplicatesAreAcknowledgedButNotApplied) {
   b.post(0, this->kQp, w);
   this->expect_cqe(0, 0, 1, CqeStatus::kOk);
   b.settle();
-  const uint64_t acks = b.b().counts.acks[this->kPlane];
+  const uint64_t acks = this->all(b.b().counts.acks);
   for (auto& f : sent) b.b().receive(f, this->kPlane);
   b.settle();
-  EXPECT_GT(b.b().counts.acks[this->kPlane], acks);
+  EXPECT_GT(this->all(b.b().counts.acks), acks);
   EXPECT_EQ(b.b().mem.read(kDst, 8192), add_f32(src, src));
-  this->expect_log(1, {ErrCause::kDuplicate, ErrCause::kDuplicate});
+  this->expect_log(1, {});
+  EXPECT_EQ(b.rd(1, reg::kNicCntDuplicates), 2u);
   b.post(0, this->kQp, this->write(64, 2));
   this->expect_cqe(0, 0, 2, CqeStatus::kOk);
   this->expect_log(0, {});
-}
-
-TYPED_TEST(Core, ImmediateWithoutReceiveIsRnr) {
-  auto& b = this->bench;
-  b.post_receives(1, this->kQp, 1);
-  for (unsigned i = 0; i < 3; ++i) {
-    Wqe w = this->write(100, i);
-    w.opcode = raw(WqeOp::kWriteImm);
-    b.write_wqe(0, this->kQp, w);
-  }
-  b.ring(0, this->kQp);
-  this->expect_cqe(0, 0, 0, CqeStatus::kOk);
-  this->expect_cqe(0, 0, 1, CqeStatus::kRnr);
-  this->expect_cqe(0, 0, 2, CqeStatus::kFlushed);
-  this->expect_cqe(1, 1, 0, CqeStatus::kOk);
-  this->expect_no_cqe(1, 1);
-  this->expect_state(0, QpState::kError);
-  this->expect_state(1, QpState::kReady);
-  this->expect_log(0, {ErrCause::kNak});
-  this->expect_log(1, {ErrCause::kRnr});
-  EXPECT_EQ(b.status(1, this->kQp).expected_psn, 0xfffffbu);
 }
 
 TYPED_TEST(Core, FailedPlacementIsRemoteOperation) {
@@ -458,7 +393,7 @@ TYPED_TEST(Core, FailedPlacementIsRemoteOperation) {
   this->expect_state(1, QpState::kError);
   auto l = b.log(1);
   EXPECT_EQ(b.count(l, ErrCause::kMemWrite), 1u);
-  EXPECT_EQ(l.size(), 1u + b.count(l, ErrCause::kBadQp));
+  EXPECT_EQ(l.size(), 1u);
 }
 
 TYPED_TEST(Core, UnreadablePayloadIsLocalMemory) {
@@ -545,7 +480,7 @@ TYPED_TEST(Core, FullReceiveQueueIsReportedToTheSender) {
 TYPED_TEST(Core, CompletionThenInterrupt) {
   auto& b = this->bench;
   b.make_cq(0, 4, 5, true);
-  b.connect(this->kQp, this->kPlane, 4, 1);
+  b.connect(this->kQp, this->kMask, 4, 1);
   for (unsigned i = 0; i < 12; ++i) b.write_wqe(0, this->kQp, this->write(8, i));
   b.ring(0, this->kQp);
   unsigned seen = 0;
@@ -586,9 +521,10 @@ TYPED_TEST(Core, ReceiveCompletionGoesBeforeTheAcknowledgement) {
 // An acknowledgement that waits for a credit is written when it leaves: by then a further packet is
 // placed whose completion the host has not taken, and that one must not be acknowledged with it.
 TYPED_TEST(Core, AQueuedAcknowledgementWaitsForTheCompletion) {
+  if (this->kSprays) GTEST_SKIP() << "needs a plane whose credits are used up";
   auto& b = this->bench;
   const unsigned other = this->kQp + 1;
-  b.connect(other, this->kPlane);
+  b.connect(other, this->kMask);
   b.b().stuck_port[this->kPlane] = true;
   b.post_receives(1, this->kQp, 1);
   const uint64_t& acks = b.b().counts.acks[this->kPlane];
@@ -666,7 +602,7 @@ TYPED_TEST(Core, FramesForBadQueuesAreDroppedAndLogged) {
   b.post(0, this->kQp, this->write(64, 1));
   this->expect_cqe(0, 0, 1, CqeStatus::kOk);
   b.settle();
-  const uint64_t placed = b.b().counts.placed[this->kPlane];
+  const uint64_t placed = this->all(b.b().counts.placed);
   Frame f = sent[0];
   f.h.psn = b.status(1, this->kQp).expected_psn;
   for (unsigned i = 0; i < 4; ++i) {
@@ -689,20 +625,22 @@ TYPED_TEST(Core, FramesForBadQueuesAreDroppedAndLogged) {
   b.settle();
   this->expect_log(1, {ErrCause::kFcs, ErrCause::kIcrc, ErrCause::kMalformed, ErrCause::kMisrouted,
                        ErrCause::kFraming});
-  EXPECT_EQ(b.rd(1, reg::kNicCntRxBad + 4 * this->kPlane), 5u);
-  EXPECT_EQ(b.b().counts.placed[this->kPlane], placed);
+  EXPECT_EQ(this->sum(1, reg::kNicCntRxBad), 5u);
+  EXPECT_EQ(this->all(b.b().counts.placed), placed);
   // A good one still is welcome.
   b.b().receive(f, this->kPlane);
   b.settle();
-  EXPECT_EQ(b.b().counts.placed[this->kPlane], placed + 1);
+  EXPECT_EQ(this->all(b.b().counts.placed), placed + 1);
   // The acknowledgement of what A never sent is noticed.
   this->expect_log(0, {ErrCause::kSequence});
 }
 
 TYPED_TEST(Core, CongestionIsEchoed) {
   auto& b = this->bench;
-  b.a().on_wire = [](Frame& f, unsigned) {
+  unsigned plane = 0;
+  b.a().on_wire = [&](Frame& f, unsigned p) {
     f.h.ce = f.h.psn == 0xfffffb;
+    if (f.h.ce) plane = p;
     return true;
   };
   std::vector<Frame> acks;
@@ -713,10 +651,15 @@ TYPED_TEST(Core, CongestionIsEchoed) {
   this->expect_cqe(0, 0, 2, CqeStatus::kOk);
   ASSERT_GE(acks.size(), 2u);
   unsigned becn = 0;
-  for (auto& f : acks) becn += f.h.becn;
+  for (auto& f : acks) {
+    becn += f.h.becn;
+    const Sack k(f.h.sack);
+    EXPECT_EQ(k.ce_count(), f.h.becn);
+    EXPECT_EQ(k.ce_planes(), f.h.becn ? 1u << plane : 0u);
+  }
   EXPECT_EQ(becn, 1u);
   EXPECT_EQ(acks.back().h.becn, 0u);
-  EXPECT_EQ(b.rd(1, reg::kNicCntRxCe + 4 * this->kPlane), 1u);
+  EXPECT_EQ(this->sum(1, reg::kNicCntRxCe), 1u);
 }
 
 TYPED_TEST(Core, ErrorLogKeepsSixteenAndCountsAll) {
@@ -744,7 +687,7 @@ TYPED_TEST(Core, DisabledMeansNoReadsAndNoReceives) {
   b.wr(1, reg::kNicCtrl, 0);
   b.post(0, this->kQp, this->write(64, 2));
   this->expect_cqe(0, 0, 2, CqeStatus::kTimeout);
-  this->expect_log(1, {ErrCause::kBadQp});
+  this->expect_log(1, std::vector<ErrCause>(4, ErrCause::kBadQp));  // sent four times
 }
 
 TYPED_TEST(Core, RegistersAndObjectCommands) {
@@ -756,7 +699,27 @@ TYPED_TEST(Core, RegistersAndObjectCommands) {
   const unsigned ncq = 1u << (b.rd(0, reg::kNicCaps) >> 16 & 0xff);
   const unsigned nmr = 1u << (b.rd(0, reg::kNicCaps) >> 24 & 0xff);
   EXPECT_TRUE(b.csr(0, true, reg::kNicVersion, 1).err);
-  EXPECT_TRUE(b.csr(0, false, reg::kNicVersion + 0x20).err);
+  EXPECT_EQ(b.rd(0, reg::kNicRnrTimer), reg::kNicRnrTimerReset);
+  EXPECT_EQ(b.rd(0, reg::kNicReorder), reg::kNicReorderReset);
+  EXPECT_EQ(b.rd(0, reg::kNicPlaneProbe), reg::kNicPlaneProbeReset);
+  EXPECT_EQ(b.rd(0, reg::kNicPlanesDown), 0u);
+  for (uint32_t r : {reg::kNicTimeout, reg::kNicRnrTimer, reg::kNicPlaneProbe}) {
+    const uint32_t before = b.rd(0, r);
+    b.wr(0, r, 0x12345);
+    EXPECT_EQ(b.rd(0, r), 0x12345u);
+    b.wr(0, r, before);
+  }
+  b.wr(0, reg::kNicReorder, 0x3ff);
+  EXPECT_EQ(b.rd(0, reg::kNicReorder), 0x3ffu);
+  b.wr(0, reg::kNicReorder, reg::kNicReorderReset);
+  for (uint32_t r :
+       {reg::kNicCntRetransmits, reg::kNicCntTimeouts, reg::kNicCntDuplicates, reg::kNicCntDeferred,
+        reg::kNicCntRnrSent, reg::kNicCntRnrReceived, reg::kNicCntLost, reg::kNicCntLost + 28}) {
+    EXPECT_EQ(b.rd(0, r), 0u);
+    EXPECT_TRUE(b.csr(0, true, r, 1).err);
+  }
+  EXPECT_TRUE(b.csr(0, false, reg::kNicVersion + 0x28).err);
+  EXPECT_TRUE(b.csr(0, false, reg::kNicVersion + 0x1E0).err);
   EXPECT_TRUE(b.csr(0, false, reg::kNicVersion + 0xff8).err);
   EXPECT_TRUE(b.csr(0, true, reg::kNicCntCqes, 1).err);
   for (unsigned i = 0; i < 16; ++i) b.wr(0, reg::kNicObjData + 4 * i, 0x1111 * i);
@@ -767,17 +730,20 @@ TYPED_TEST(Core, RegistersAndObjectCommands) {
   EXPECT_EQ(b.command(0, ObjOp::kSetError, nqp), ObjResult::kBadIndex);
   EXPECT_EQ(b.command(0, ObjOp::kSetError, nqp - 1), ObjResult::kBadValue);  // in reset
 
-  QpCtx q = b.qp_ctx(0, 5, 5, 0, 0, 0);
+  QpCtx q = b.qp_ctx(0, 5, 5, 1, 0, 0);
   EXPECT_EQ(b.load(0, ObjOp::kWriteQp, nqp, q), ObjResult::kBadIndex);
   const std::vector<std::function<void(QpCtx&)>> bad_qp = {
       [](QpCtx& x) { x.state = 3; },
-      [](QpCtx& x) { x.plane = TypeParam::B::kPlanes; },
+      [](QpCtx& x) { x.planes = 0; },
+      [](QpCtx& x) { x.planes = static_cast<uint8_t>(~TypeParam::B::kAllPlanes); },
       [](QpCtx& x) { x.sq_log2 = kNicMaxRingLog2 + 1; },
       [&](QpCtx& x) { x.scq = static_cast<uint8_t>(ncq); },
       [&](QpCtx& x) { x.rcq = static_cast<uint8_t>(ncq); },
       [](QpCtx& x) { x.sq_base += 32; },
       [](QpCtx& x) { x.window = 0; },
+      [](QpCtx& x) { x.window = kNicMaxWindow + 1; },
       [](QpCtx& x) { x.window = 0x8000; },
+      [](QpCtx& x) { x.mtu = 3; },
   };
   for (auto& f : bad_qp) {
     QpCtx x = q;
@@ -840,8 +806,8 @@ TYPED_TEST(Core, RewritingAQpInMidOperation) {
     b.run(b.rng() % 600);
     // Frames of the old life may still arrive: other numbers tell them apart.
     const uint32_t psn = static_cast<uint32_t>(b.rng() & 0xffffff);
-    const unsigned plane = static_cast<unsigned>(b.rng() % TypeParam::B::kPlanes);
-    b.connect(this->kQp, plane, 0, 1, [&](QpCtx& x) {
+    const unsigned planes = 1 + static_cast<unsigned>(b.rng() % TypeParam::B::kAllPlanes);
+    b.connect(this->kQp, planes, 0, 1, [&](QpCtx& x) {
       const bool is_a = x.remote_node == b.b().node();
       (is_a ? x.sq_psn : x.rq_psn) = psn;
     });
@@ -855,7 +821,7 @@ TYPED_TEST(Core, RewritingAQpInMidOperation) {
       b.log(c);
     }
     EXPECT_EQ(b.status(0, this->kQp).state, raw(QpState::kReady));
-    b.connect(this->kQp, plane, 0, 1, [&](QpCtx& x) {
+    b.connect(this->kQp, planes, 0, 1, [&](QpCtx& x) {
       const bool is_a = x.remote_node == b.b().node();
       (is_a ? x.sq_psn : x.rq_psn) = psn ^ 0x800000;
     });
@@ -888,7 +854,7 @@ TYPED_TEST(Core, EntriesReadForAnEarlierLifeAreDropped) {
     b.ring(0, this->kQp);
     b.run_until([&] { return b.a().counts.dma_reads == reads + 4; });
     if (refused) b.a().mem.forbid(TypeParam::B::ring_base(this->kQp), 1024);
-    b.connect(this->kQp, this->kPlane, 0, 1, [&](QpCtx& x) { x.sq_base = new_ring; });
+    b.connect(this->kQp, this->kMask, 0, 1, [&](QpCtx& x) { x.sq_base = new_ring; });
     uint8_t bytes[64];
     this->write(5000, 70).pack(bytes);
     b.a().mem.write(new_ring, bytes, 64);
@@ -924,7 +890,7 @@ TYPED_TEST(Core, ResetInMidOperation) {
       this->lkey[c] = b.make_mr(c, 1, kSrc, kSize, true, false, false);
       this->rkey[c] = b.make_mr(c, 2, kDst, kSize, false, true, true);
     }
-    b.connect(this->kQp, this->kPlane);
+    b.connect(this->kQp, this->kMask);
     b.post(0, this->kQp, this->write(20000, 7));
     this->expect_cqe(0, 0, 7, CqeStatus::kOk);
     this->expect_copied(0, 20000);
@@ -974,7 +940,9 @@ TEST_F(Wide, APlaneWithoutCreditsBlocksNobodyElse) {
   auto& b = bench;
   b.a().stuck_port[0] = true;
   b.wr(0, reg::kNicTimeout, 5000);
-  for (unsigned q = 10; q < 18; ++q) b.connect(q, q - 10);
+  for (unsigned q = 10; q < 18; ++q) {
+    b.connect(q, 1u << (q - 10), 0, 1, [](QpCtx& x) { x.retry = 0; });
+  }
   for (unsigned n = 0; n < 3; ++n) {
     for (unsigned q = 10; q < 18; ++q) b.post(0, q, this->write(30000, q, 0));
   }
@@ -991,27 +959,10 @@ TEST_F(Wide, APlaneWithoutCreditsBlocksNobodyElse) {
   this->expect_cqe(0, 0, 10, CqeStatus::kFlushed);
   this->expect_cqe(0, 0, 10, CqeStatus::kFlushed);
   // The same QP on another plane works at once.
-  b.connect(10, 1);
+  b.connect(10, 2);
   b.post(0, 10, this->write(30000, 55));
   b.run_until([&] { return b.a().now % 2 == 0; });
   EXPECT_EQ(b.wait_cqe(0, 0).wr_id, 55u);
-}
-
-TEST_F(Wide, AQpMayChangeItsPlaneAtTheReceiver) {
-  auto& b = bench;
-  Rng rng(7);
-  // The wire sprays a QP over all planes, yet in order.
-  b.a().send = [&](Frame f, unsigned) {
-    f.due += b.b().now - b.a().now;
-    b.b().receive(std::move(f), static_cast<unsigned>(rng() % 8));
-  };
-  b.timing.link_min = b.timing.link_max = 20;
-  b.timing.rx_rate = 100;
-  b.connect(kQp, kPlane, 0, 1, [](QpCtx& x) { x.window = 1; });
-  for (unsigned i = 0; i < 6; ++i) b.write_wqe(0, kQp, this->write(20000, i));
-  b.ring(0, kQp);
-  for (unsigned i = 0; i < 6; ++i) this->expect_cqe(0, 0, i, CqeStatus::kOk);
-  this->expect_copied(0, 20000);
 }
 
 // ------------------------------------------------------------------------------ READ
@@ -1062,6 +1013,8 @@ TYPED_TEST(Read, BringsAMessage) {
   b.settle();
   ASSERT_EQ(asked.size(), 3u);
   ASSERT_EQ(answered.size(), 3u);
+  this->sort(asked);
+  this->sort(answered);
   for (unsigned i = 0; i < 3; ++i) {
     const uint32_t len = i == 2 ? 10001 - 8192 : 4096;
     EXPECT_EQ(asked[i].h.opcode, raw(PktOp::kReadRequest));
@@ -1077,11 +1030,11 @@ TYPED_TEST(Read, BringsAMessage) {
     EXPECT_EQ(answered[i].h.msn, i + 1);
     EXPECT_EQ(answered[i].h.dst_qpn, this->kQp);
   }
-  EXPECT_EQ(b.rd(0, reg::kNicCntTxPackets + 4 * this->kPlane), 3u);
-  EXPECT_EQ(b.rd(0, reg::kNicCntTxBytes + 8 * this->kPlane), 0u);
-  EXPECT_EQ(b.rd(1, reg::kNicCntTxBytes + 8 * this->kPlane), 10001u);
-  EXPECT_EQ(b.rd(1, reg::kNicCntTxAcks + 4 * this->kPlane), 3u);
-  EXPECT_EQ(b.rd(0, reg::kNicCntRxAcks + 4 * this->kPlane), 3u);
+  EXPECT_EQ(this->sum(0, reg::kNicCntTxPackets), 3u);
+  EXPECT_EQ(this->sum(0, reg::kNicCntTxBytes, 8), 0u);
+  EXPECT_EQ(this->sum(1, reg::kNicCntTxBytes, 8), 10001u);
+  EXPECT_EQ(this->sum(1, reg::kNicCntTxAcks), 3u);
+  EXPECT_EQ(this->sum(0, reg::kNicCntRxAcks), 3u);
   const QpStatus sa = b.status(0, this->kQp), sb = b.status(1, this->kQp);
   EXPECT_EQ(sa.una_psn, sa.next_psn);
   EXPECT_EQ(sb.expected_psn, 0xfffffdu);
@@ -1128,7 +1081,7 @@ TYPED_TEST(Read, KeepsItsPlaceBetweenWrites) {
 TYPED_TEST(Read, IsBoundedInFlight) {
   auto& b = this->bench;
   unsigned asked = 0;
-  b.connect(this->kQp, this->kPlane, 0, 1, [](QpCtx& x) { x.window = 1000; });
+  b.connect(this->kQp, this->kMask, 0, 1, [](QpCtx& x) { x.window = kNicMaxWindow; });
   b.a().on_wire = [&](Frame&, unsigned) { return ++asked, true; };
   b.b().stuck_bulk = true;
   b.post(0, this->kQp, this->read(200000, 1));
@@ -1142,7 +1095,7 @@ TYPED_TEST(Read, IsBoundedInFlight) {
 // Responses that cannot leave hold up neither acknowledgements nor requests, in both directions.
 TYPED_TEST(Read, WithoutBulkCreditsBlocksNobodyElse) {
   auto& b = this->bench;
-  b.connect(4, this->kPlane);
+  b.connect(4, this->kMask);
   b.a().stuck_bulk = b.b().stuck_bulk = true;
   for (unsigned c = 0; c < 2; ++c) {
     for (unsigned i = 0; i < 3; ++i) {
@@ -1198,46 +1151,11 @@ TYPED_TEST(Read, RefusedByTheResponder) {
     this->expect_no_cqe(0, 0);
     this->expect_state(0, QpState::kError);
     this->expect_state(1, QpState::kError);
-    this->expect_log(0, {ErrCause::kNak});
+    this->expect_failed_log(0, ErrCause::kNak);
     auto l = b.log(1);
     EXPECT_EQ(b.count(l, ErrCause::kAccess), 1u);
     this->again();
     if (testing::Test::HasFailure()) return;
-  }
-}
-
-TYPED_TEST(Read, LostRequestIsASequenceError) {
-  auto& b = this->bench;
-  unsigned n = 0;
-  b.a().on_wire = [&](Frame&, unsigned) { return ++n != 3; };
-  b.write_wqe(0, this->kQp, this->read(8000, 1));
-  b.write_wqe(0, this->kQp, this->read(20000, 2));
-  b.ring(0, this->kQp);
-  this->expect_cqe(0, 0, 1, CqeStatus::kOk);
-  this->expect_cqe(0, 0, 2, CqeStatus::kSequence);
-  this->expect_read(0, 8000);
-  this->expect_state(0, QpState::kError);
-  EXPECT_EQ(b.count(b.log(1), ErrCause::kSequence), 1u);
-}
-
-TYPED_TEST(Read, LostResponseEndsInTimeout) {
-  auto& b = this->bench;
-  b.wr(0, reg::kNicTimeout, 3000);
-  for (unsigned lost : {0u, 2u, 6u}) {
-    SCOPED_TRACE(lost);
-    unsigned n = 0;
-    b.b().on_wire = [&](Frame&, unsigned) { return n++ != lost; };
-    b.write_wqe(0, this->kQp, this->read(8000, 1));
-    b.write_wqe(0, this->kQp, this->read(20000, 2));
-    b.ring(0, this->kQp);
-    this->expect_cqe(0, 0, 1, lost < 2 ? CqeStatus::kTimeout : CqeStatus::kOk);
-    this->expect_cqe(0, 0, 2, lost < 2 ? CqeStatus::kFlushed : CqeStatus::kTimeout);
-    b.settle();
-    // What comes behind the lost one is dropped, in PSN order only.
-    auto l = b.log(0);
-    EXPECT_EQ(b.count(l, ErrCause::kTimeout), 1u);
-    EXPECT_EQ(b.count(l, ErrCause::kSequence), 6 - lost);
-    this->again();
   }
 }
 
@@ -1256,7 +1174,8 @@ TYPED_TEST(Read, UnexpectedResponsesAreDroppedAndLogged) {
   this->expect_cqe(0, 0, 1, CqeStatus::kOk);
   b.settle();
   this->expect_read(0, 10000);
-  this->expect_log(0, std::vector<ErrCause>(3, ErrCause::kSequence));
+  auto l = b.log(0);
+  EXPECT_EQ(b.count(l, ErrCause::kSequence), l.size());
   // One of another length, of another sender, for a QP in reset.
   b.b().on_wire = [&](Frame& f, unsigned) { return f.h.len = 40, f.payload.resize(40), true; };
   b.post(0, this->kQp, this->read(100, 2));
@@ -1270,8 +1189,11 @@ TYPED_TEST(Read, UnexpectedResponsesAreDroppedAndLogged) {
   f.h.dst_qpn = this->kQp + 1;
   b.a().receive(f, this->kPlane);
   b.settle();
-  this->expect_log(0,
-                   {ErrCause::kSequence, ErrCause::kTimeout, ErrCause::kBadQp, ErrCause::kBadQp});
+  l = b.log(0);
+  EXPECT_EQ(b.count(l, ErrCause::kSequence), 4u);  // sent four times
+  EXPECT_EQ(b.count(l, ErrCause::kTimeout), 1u);
+  EXPECT_EQ(b.count(l, ErrCause::kBadQp), 2u);
+  EXPECT_EQ(l.size(), 7u);
 }
 
 TYPED_TEST(Read, MemoryThatRefuses) {
@@ -1295,44 +1217,47 @@ TYPED_TEST(Read, MemoryThatRefuses) {
   this->expect_log(0, {ErrCause::kMemWrite});
 }
 
-// Beyond what the contract lets a requester do.
-TYPED_TEST(Read, BadRequestersAreRefused) {
+// Beyond what the contract lets a requester do: more READs than the table holds, something else
+// behind them. Whatever becomes of these, the READs before them are answered.
+TYPED_TEST(Read, BadRequestersDoNoHarm) {
   auto& b = this->bench;
-  std::vector<Frame> asked;
-  b.a().on_wire = [&](Frame& f, unsigned) { return asked.push_back(f), true; };
-  b.b().stuck_bulk = true;
-  b.connect(this->kQp, this->kPlane, 0, 1, [](QpCtx& x) { x.window = 1000; });
-  b.post(0, this->kQp, this->read(200000, 1));
-  b.run(3000);
-  ASSERT_EQ(asked.size(), kNicMaxReads);
-  // Sixteen wait in the port, the others in the responder's table.
-  Frame f = asked.back();
-  f.due = 0;
-  for (unsigned i = 0; i < 17; ++i) {
-    this->expect_log(1, {});
-    f.h.psn = (f.h.psn + 1) & 0xffffff;
-    b.b().receive(f, this->kPlane);
-    b.run(100);
+  b.wr(0, reg::kNicTimeout, 100000);
+  for (bool write : {false, true}) {
+    std::vector<Frame> asked;
+    b.a().on_wire = [&](Frame& f, unsigned) { return asked.push_back(f), true; };
+    b.b().stuck_bulk = true;
+    b.connect(this->kQp, this->kMask, 0, 1, [](QpCtx& x) { x.window = kNicMaxWindow; });
+    b.post(0, this->kQp, this->read(200000, 1));
+    b.run(3000);
+    ASSERT_EQ(asked.size(), kNicMaxReads);
+    this->sort(asked);
+    const uint64_t placed = b.monitor.totals[1].placed;
+    Frame f = asked.back();
+    f.due = 0;
+    f.h.ack_req = 0;
+    for (unsigned i = 0; i < 40; ++i) {
+      f.h.psn = (f.h.psn + 1) & 0xffffff;
+      if (write) {
+        f.h.opcode = raw(PktOp::kWrite);
+        f.h.vc = raw(Vc::kReq);
+        f.h.rkey = this->rkey[1] ^ 1;
+        f.h.len = 0;
+      }
+      b.b().receive(f, this->kPlane);
+      b.run(50);
+    }
+    b.b().stuck_bulk = false;
+    b.monitor.ignore(0, this->kQp);
+    b.run(3000);
+    EXPECT_TRUE(b.a().mem.read(this->kIn, 32 * 4096) == b.b().mem.read(kSrc, 32 * 4096));
+    EXPECT_LE(b.monitor.totals[1].placed - placed, 40u);
+    this->again();
+    const std::vector<uint8_t> zero(kSize);
+    b.a().mem.write(this->kIn, zero.data(), zero.size());
+    b.post(0, this->kQp, this->read(20000, 2));
+    this->expect_cqe(0, 0, 2, CqeStatus::kOk);
+    this->expect_read(0, 20000);
   }
-  this->expect_log(1, {ErrCause::kMalformed});
-  b.b().stuck_bulk = false;
-  b.settle();
-  this->again();
-  asked.clear();
-  b.a().on_wire = [&](Frame& g, unsigned) { return asked.push_back(g), true; };
-  b.b().stuck_bulk = true;
-  b.post(0, this->kQp, this->read(100000, 1));
-  b.run(1000);
-  f = asked.back();
-  f.h.psn = (f.h.psn + 1) & 0xffffff;
-  f.h.opcode = raw(PktOp::kWrite);
-  f.h.len = 0;
-  f.due = 0;
-  b.b().receive(f, this->kPlane);
-  b.run(500);
-  this->expect_log(1, {ErrCause::kMalformed});
-  b.b().stuck_bulk = false;
-  b.settle();
 }
 
 TYPED_TEST(Read, ResetInMidOperation) {
@@ -1349,7 +1274,7 @@ TYPED_TEST(Read, ResetInMidOperation) {
       b.make_mr(c, 6, this->kIn, kSize, false, false, false, true, false);
       b.make_mr(c, 7, kSrc, kSize, false, false, false, false, true);
     }
-    b.connect(this->kQp, this->kPlane);
+    b.connect(this->kQp, this->kMask);
     b.post(0, this->kQp, this->read(50000, 7, 100000));
     this->expect_cqe(0, 0, 7, CqeStatus::kOk);
     this->expect_read(100000, 50000);
@@ -1364,13 +1289,13 @@ TYPED_TEST(Read, RewritingAQpInMidOperation) {
     SCOPED_TRACE(round);
     b.post(0, this->kQp, this->read(100000, 1));
     b.run(50 + b.rng() % 1500);
-    b.connect(this->kQp, this->kPlane);
+    b.connect(this->kQp, this->kMask);
     b.settle();
     for (unsigned c = 0; c < 2; ++c) {
       b.log(c);
       b.make_cq(c, 0, 6);
     }
-    b.connect(this->kQp, this->kPlane);
+    b.connect(this->kQp, this->kMask);
     const std::vector<uint8_t> zero(30000);
     b.a().mem.write(this->kIn, zero.data(), zero.size());
     b.post(0, this->kQp, this->read(30000, 9));

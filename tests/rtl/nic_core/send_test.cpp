@@ -16,6 +16,7 @@ class Send : public Core<S> {
   using Base = Core<S>;
   using B = typename S::B;
   using Base::bench;
+  using Base::kMask;
   using Base::kPlane;
   using Base::kQp;
 
@@ -41,7 +42,7 @@ class Send : public Core<S> {
 
   // The pair with receive rings on both sides.
   void rings(unsigned log2 = 4, const std::function<void(QpCtx&)>& tune = {}) {
-    bench.connect(kQp, kPlane, 0, 1, [&](QpCtx& x) {
+    bench.connect(kQp, kMask, 0, 1, [&](QpCtx& x) {
       B::add_ring(x, kQp, log2);
       if (tune) tune(x);
     });
@@ -112,11 +113,11 @@ class Send : public Core<S> {
     const Cqe e = expect_failed(wr_id, CqeStatus::kFlushed, card);
     EXPECT_EQ(e.psn, bench.status(card, kQp).expected_psn) << "receive " << wr_id;
   }
-  // Exactly this cause, beside frames that came too late.
+  // Exactly this cause.
   void expect_only(unsigned c, ErrCause cause, unsigned times = 1) {
     const auto l = bench.log(c);
     EXPECT_EQ(bench.count(l, cause), times) << to_string(cause);
-    EXPECT_EQ(l.size(), times + bench.count(l, ErrCause::kBadQp));
+    EXPECT_EQ(l.size(), times);
   }
 
   uint32_t lkey_buf[2] = {};
@@ -144,9 +145,9 @@ TYPED_TEST(Send, BringsAMessage) {
   const QpStatus sb = b.status(1, this->kQp);
   EXPECT_EQ(sb.expected_psn, 0xfffffdu);
   EXPECT_EQ(sb.msn, 3u);
-  EXPECT_EQ(b.rd(0, reg::kNicCntTxPackets + 4 * this->kPlane), 3u);
-  EXPECT_EQ(b.rd(0, reg::kNicCntTxBytes + 8 * this->kPlane), 10001u);
-  EXPECT_EQ(b.rd(1, reg::kNicCntRxPackets + 4 * this->kPlane), 3u);
+  EXPECT_EQ(this->sum(0, reg::kNicCntTxPackets), 3u);
+  EXPECT_EQ(this->sum(0, reg::kNicCntTxBytes, 8), 10001u);
+  EXPECT_EQ(this->sum(1, reg::kNicCntRxPackets), 3u);
   EXPECT_EQ(b.rd(0, reg::kNicCntWqes), 1u);
   EXPECT_EQ(b.rd(1, reg::kNicCntWqes), 0u);  // receive rings do not count
   EXPECT_EQ(b.rd(1, reg::kNicCntCqes), 1u);
@@ -177,6 +178,7 @@ TYPED_TEST(Send, HeadersSayWhichMessage) {
   for (auto& m : list) b.write_wqe(0, this->kQp, m.w);
   b.ring(0, this->kQp);
   for (unsigned i = 0; i < list.size(); ++i) this->expect_cqe(0, 0, i, CqeStatus::kOk);
+  this->sort(sent);
   size_t k = 0;
   for (auto& m : list) {
     const bool is = m.w.opcode == raw(WqeOp::kSend) || m.w.opcode == raw(WqeOp::kSendImm);
@@ -188,6 +190,7 @@ TYPED_TEST(Send, HeadersSayWhichMessage) {
       EXPECT_EQ(h.len, std::min(left, 4096u));
       EXPECT_EQ(h.vc, raw(Vc::kReq));
       EXPECT_EQ(h.ack_req, left <= 4096) << k;
+      EXPECT_EQ(h.rnum, is || (left <= 4096 && m.w.opcode == raw(WqeOp::kWriteImm)) ? m.number : 0);
       if (is) {
         EXPECT_EQ(h.raddr, uint64_t(m.number) << 32 | off) << k;
         EXPECT_EQ(h.rkey, m.w.length) << k;
@@ -294,7 +297,7 @@ TEST(SendCount, OfReceivesWraps) {
     b.make_cq(c, 0, 12);
     b.make_cq(c, 1, 12);
   }
-  b.connect(3, 0, 0, 1, [](QpCtx& x) { Bench<Vnic_core_p1Chk, 1>::add_ring(x, 3, 6); });
+  b.connect(3, 1, 0, 1, [](QpCtx& x) { Bench<Vnic_core_p1Chk, 1>::add_ring(x, 3, 6); });
   b.b().on_wire = [](Frame&, unsigned) { return false; };
   Wqe r;
   r.opcode = raw(WqeOp::kRecv);
@@ -305,7 +308,7 @@ TEST(SendCount, OfReceivesWraps) {
   constexpr uint32_t kCount = 0x10000 + 200;
   uint32_t posted = 0, sent = 0, done = 0;
   while (done < kCount) {
-    while (posted < kCount && posted - done < 64) {
+    while (posted < kCount && posted - done < kNicMaxOutstanding) {
       r.wr_id = posted++;
       b.write_recv(1, 3, r);
     }
@@ -314,6 +317,7 @@ TEST(SendCount, OfReceivesWraps) {
     for (; sent < posted; ++sent) {
       f.h.psn = (0xfffffa + sent) & 0xffffff;
       f.h.raddr = uint64_t(sent) << 32;
+      f.h.rnum = sent & 127;
       b.b().receive(f, 0);
     }
     for (; done < sent; ++done) {
@@ -330,7 +334,7 @@ TEST(SendCount, OfReceivesWraps) {
 // The entry of the next receive comes late: the header waits, and everybody else goes on.
 TYPED_TEST(Send, WaitsForTheEntry) {
   auto& b = this->bench;
-  b.connect(20, 0);
+  b.connect(20, 1);
   b.timing.dma_min = b.timing.dma_max = 3000;
   this->receive(1);
   b.run(50);
@@ -338,7 +342,7 @@ TYPED_TEST(Send, WaitsForTheEntry) {
   b.post(0, this->kQp, this->send(9000, 5));
   b.run(1000);
   EXPECT_EQ(b.status(1, this->kQp).expected_psn, 0xfffffau);
-  if (this->kPlane != 0) {
+  if (this->kMask == 0x80) {
     for (unsigned i = 0; i < 4; ++i) {
       b.post(0, 20, this->write(5000, 30 + i));
       this->expect_cqe(0, 0, 30 + i, CqeStatus::kOk);
@@ -361,7 +365,7 @@ TYPED_TEST(Send, WaitsForTheEntry) {
 // Many receives, entries slow and in any order, messages faster than the entries: nothing is lost.
 TYPED_TEST(Send, EntriesSlowerThanMessages) {
   auto& b = this->bench;
-  b.connect(this->kQp, this->kPlane, 0, 1, [&](QpCtx& x) {
+  b.connect(this->kQp, this->kMask, 0, 1, [&](QpCtx& x) {
     TypeParam::B::add_ring(x, this->kQp, 5);
     x.sq_log2 = 5;
   });
@@ -378,34 +382,6 @@ TYPED_TEST(Send, EntriesSlowerThanMessages) {
     this->expect_cqe(0, 0, i, CqeStatus::kOk);
     this->delivered(this->place(i), 50 * i, 64 * i);
   }
-  this->expect_log(1, {});
-}
-
-// Without a receive the message is refused; the QP of the receiver lives, and takes the same packet
-// when it comes again.
-TYPED_TEST(Send, WithoutReceiveIsRnr) {
-  auto& b = this->bench;
-  std::vector<Frame> sent;
-  this->record(0, sent);
-  this->receive(0);
-  for (unsigned i = 0; i < 3; ++i) b.write_wqe(0, this->kQp, this->send(100, i));
-  b.ring(0, this->kQp);
-  this->expect_cqe(0, 0, 0, CqeStatus::kOk);
-  this->expect_cqe(0, 0, 1, CqeStatus::kRnr);
-  this->expect_cqe(0, 0, 2, CqeStatus::kFlushed);
-  this->expect_recv(0, kOpSend, 100);
-  this->expect_no_cqe(1, 1);
-  this->expect_state(0, QpState::kError);
-  this->expect_state(1, QpState::kReady);
-  this->expect_log(0, {ErrCause::kNak});
-  this->expect_log(1, {ErrCause::kRnr});
-  EXPECT_EQ(b.status(1, this->kQp).expected_psn, 0xfffffbu);
-  this->receive(1);
-  b.settle();
-  b.b().receive(sent[1], this->kPlane);
-  this->expect_recv(1, kOpSend, 100);
-  this->delivered(this->place(0), 100);
-  this->delivered(this->place(1), 100);
   this->expect_log(1, {});
 }
 
@@ -429,7 +405,7 @@ template <class T>
 void run_row(T& t, const Row& row) {
   auto& b = t.bench;
   SCOPED_TRACE(row.name);
-  std::vector<uint8_t> syndromes;
+  std::set<uint8_t> syndromes;
   uint32_t psn = 0;
   b.a().on_wire = [&](Frame& f, unsigned) {
     if (f.h.psn == 0xfffffc && row.spoil_frame) row.spoil_frame(f);
@@ -437,7 +413,7 @@ void run_row(T& t, const Row& row) {
     return true;
   };
   b.b().on_wire = [&](Frame& f, unsigned) {
-    if (f.h.syndrome != raw(Syndrome::kAck)) syndromes.push_back(f.h.syndrome), psn = f.h.psn;
+    if (f.h.syndrome != raw(Syndrome::kAck)) syndromes.insert(f.h.syndrome), psn = f.h.psn;
     return true;
   };
   const bool second = static_cast<bool>(row.spoil_second);
@@ -474,19 +450,20 @@ void run_row(T& t, const Row& row) {
   t.expect_no_cqe(1, 1);
   t.expect_state(0, QpState::kError);
   t.expect_state(1, QpState::kError);
-  t.expect_log(0, {ErrCause::kNak});
+  t.expect_failed_log(0, ErrCause::kNak);
   const auto l = b.log(1);
   EXPECT_EQ(b.count(l, row.log), 1u) << to_string(row.log);
-  EXPECT_EQ(l.size(), 1 + b.count(l, ErrCause::kBadQp));
+  EXPECT_EQ(l.size(), 1u);
   for (auto& e : l) {
     EXPECT_EQ(e.qpn, T::kQp);
   }
   ASSERT_EQ(syndromes.size(), 1u);
   const auto want =
       row.sender == CqeStatus::kRemoteInvalid ? Syndrome::kNakInvalid : Syndrome::kNakOper;
-  EXPECT_EQ(syndromes[0], raw(want));
+  EXPECT_EQ(*syndromes.begin(), raw(want));
   EXPECT_EQ(psn, bad);
   if (second || row.placed) t.undefined(t.place(51), 0x4000);
+  t.undefined(t.place(52), 0x4000);  // what is behind may have been executed
   t.fresh();
 }
 
@@ -496,7 +473,8 @@ class Refused : public Send<S> {
  public:
   using Send<S>::bench, Send<S>::buffer, Send<S>::send, Send<S>::place, Send<S>::receive;
   using Send<S>::delivered, Send<S>::undefined, Send<S>::expect_recv, Send<S>::expect_failed;
-  using Send<S>::expect_flushed, Send<S>::expect_cqe, Send<S>::expect_no_cqe, Send<S>::expect_log;
+  using Send<S>::expect_flushed, Send<S>::expect_cqe, Send<S>::expect_no_cqe, Send<S>::expect_log,
+      Send<S>::expect_failed_log;
   using Send<S>::expect_state, Send<S>::fresh, Send<S>::kQp, Send<S>::kPlane;
 };
 TYPED_TEST_SUITE(Refused, Sizes);
@@ -505,17 +483,6 @@ constexpr auto kInvalid = CqeStatus::kRemoteInvalid;
 constexpr auto kOperation = CqeStatus::kRemoteOperation;
 
 TYPED_TEST(Refused, Malformed) {
-  const uint32_t rkey = this->rkey[1];
-  auto become = [rkey](PktOp op) {
-    return [op, rkey](Frame& f) {
-      f.h.opcode = raw(op);
-      f.h.raddr = kDst;
-      f.h.rkey = rkey;
-      f.h.len = 64;
-      f.payload.resize(64);
-      if (op == PktOp::kReadRequest) f.payload.clear();
-    };
-  };
   auto frame = [](const char* name, std::function<void(Frame&)> first,
                   std::function<void(Frame&)> second, uint32_t length) {
     Row r{name, kInvalid, ErrCause::kMalformed};
@@ -524,7 +491,7 @@ TYPED_TEST(Refused, Malformed) {
     r.length = length;
     return r;
   };
-  const std::vector<Row> rows = {
+  std::vector<Row> rows = {
       frame(
           "payload above MTU", [](Frame& f) { f.h.len = 4097; }, {}, 4096),
       frame(
@@ -533,10 +500,6 @@ TYPED_TEST(Refused, Malformed) {
           "last number", [](Frame& f) { f.h.raddr -= 1ull << 32; }, {}, 64),
       frame(
           "top bit of the number", [](Frame& f) { f.h.raddr ^= 1ull << 55; }, {}, 64),
-      frame(
-          "offset", [](Frame& f) { f.h.raddr += 1, f.h.rkey += 1; }, {}, 64),
-      frame(
-          "high offset", [](Frame& f) { f.h.raddr += 1u << 31, f.h.rkey += 1u << 31; }, {}, 64),
       frame(
           "shorter message", [](Frame& f) { f.h.rkey -= 1; }, {}, 64),
       frame(
@@ -548,22 +511,15 @@ TYPED_TEST(Refused, Malformed) {
       frame(
           "second number", {}, [](Frame& f) { f.h.raddr += 1ull << 32; }, 8000),
       frame(
-          "offset repeats", {}, [](Frame& f) { f.h.raddr -= 4096; }, 8000),
-      frame(
-          "offset skips", {}, [](Frame& f) { f.h.raddr += 4, f.h.rkey += 4; }, 8000),
-      frame(
           "second too long", {}, [](Frame& f) { f.h.rkey = 7999; }, 8000),
       frame(
           "second empty", {}, [](Frame& f) { f.h.len = 0, f.payload.clear(); }, 8000),
-      frame("WRITE inside", {}, become(PktOp::kWrite), 8000),
-      frame("WRITE with immediate inside", {}, become(PktOp::kWriteImm), 8000),
-      frame("REDUCE inside", {}, become(PktOp::kReduce), 8000),
-      frame("REDUCE with immediate inside", {}, become(PktOp::kReduceImm), 8000),
-      frame("READ inside", {}, become(PktOp::kReadRequest), 8000),
       frame(
           "unknown opcode", [](Frame& f) { f.h.opcode = 0x06; }, {}, 64),
   };
   for (auto& row : rows) {
+    // The buffer is not what is wrong.
+    if (row.length == 64) row.spoil_recv = [](Wqe& w) { w.length = 0x2000; };
     run_row(*this, row);
     if (testing::Test::HasFailure()) return;
   }
@@ -699,7 +655,7 @@ TYPED_TEST(Refused, UnreadableEntriesAreLoggedWhenTheyCome) {
 // Of a QP without a ring: what it does with a SEND, and that receives are still counted.
 TYPED_TEST(Refused, QpWithoutARing) {
   auto& b = this->bench;
-  b.connect(this->kQp, this->kPlane);
+  b.connect(this->kQp, this->kMask);
   b.post_receives(1, this->kQp, 3);
   Wqe w = this->write_imm(100, 5, 1);
   b.post(0, this->kQp, w);
@@ -710,40 +666,6 @@ TYPED_TEST(Refused, QpWithoutARing) {
   this->expect_state(1, QpState::kError);
   this->expect_log(1, {ErrCause::kMalformed});
   this->expect_no_cqe(1, 1);  // these receives have no entries to complete
-}
-
-// Nothing but READs may follow a READ that has no answer yet.
-TYPED_TEST(Refused, SendBehindAnOpenRead) {
-  auto& b = this->bench;
-  const uint32_t inbox = b.make_mr(0, 8, 0x600000, kSize, false, false, false, true);
-  const uint32_t outbox = b.make_mr(1, 8, kSrc, kSize, false, false, false, false, true);
-  std::vector<Frame> asked;
-  this->record(0, asked);
-  b.b().stuck_bulk = true;
-  for (unsigned i = 0; i < 3; ++i) this->receive(i);
-  Wqe w;
-  w.opcode = raw(WqeOp::kRead);
-  w.signalled = 1;
-  w.vc = raw(Vc::kReq);
-  w.length = 80000;
-  w.laddr = 0x600000;
-  w.raddr = kSrc;
-  w.lkey = inbox;
-  w.rkey = outbox;
-  b.post(0, this->kQp, w);
-  b.run(1500);
-  ASSERT_EQ(asked.size(), 20u);
-  Frame f = asked.back();
-  f.h.psn = (f.h.psn + 1) & 0xffffff;
-  f.h.opcode = raw(PktOp::kSend);
-  f.h.raddr = 0;
-  f.h.rkey = f.h.len = 0;
-  b.b().receive(f, this->kPlane);
-  b.run(500);
-  this->expect_log(1, {ErrCause::kMalformed});
-  b.b().stuck_bulk = false;
-  for (unsigned i = 0; i < 3; ++i) this->expect_flushed(i);
-  this->expect_no_cqe(1, 1);
 }
 
 // The first check that fails decides.
@@ -786,15 +708,6 @@ TYPED_TEST(Refused, ChecksHaveAnOrder) {
   this->expect_failed(5, CqeStatus::kLocalLength);
   this->expect_cqe(0, 0, 4, CqeStatus::kRemoteInvalid);
   this->fresh();
-  // A packet ahead of its turn is that and nothing else.
-  b.a().on_wire = [](Frame& f, unsigned) { return f.h.psn != 0xfffffa; };
-  b.write_wqe(0, this->kQp, this->send(64, 5));
-  b.write_wqe(0, this->kQp, this->send(64, 6));
-  b.ring(0, this->kQp);
-  this->expect_cqe(0, 0, 5, CqeStatus::kSequence);
-  this->expect_cqe(0, 0, 6, CqeStatus::kFlushed);
-  this->expect_log(1, {ErrCause::kSequence});
-  this->expect_state(1, QpState::kReady);
 }
 
 TYPED_TEST(Refused, ProtectionDomain) {
@@ -846,6 +759,7 @@ TYPED_TEST(Refused, ErrorsWaitForPlacements) {
     EXPECT_NE(b.wait_cqe(0, 0).status, raw(CqeStatus::kFlushed));
     this->expect_cqe(0, 0, 5, CqeStatus::kFlushed);
     this->expect_no_cqe(1, 1);
+    this->undefined(this->place(15), 0x4000);  // behind it: may have been executed
     this->fresh();
   }
 }
@@ -931,7 +845,7 @@ TYPED_TEST(Refused, WritesFlushReceives) {
 // Whatever moves the QP to error, each posted receive completes exactly once, in order.
 TYPED_TEST(Send, EveryErrorFlushesTheReceives) {
   auto& b = this->bench;
-  b.wr(1, reg::kNicTimeout, 6000);
+  b.wr(1, reg::kNicTimeout, 600);
   struct Case {
     const char* name;
     std::function<void()> fail;
@@ -1058,6 +972,7 @@ TYPED_TEST(Send, ErrorWhilePacketsAreInFlight) {
 TYPED_TEST(Send, IncompleteMessageIsFlushed) {
   auto& b = this->bench;
   b.wr(0, reg::kNicTimeout, 1500);
+  this->rings(4, [](QpCtx& x) { x.retry = 1; });
   b.a().on_wire = [](Frame& f, unsigned) { return f.h.psn != 0xfffffc; };
   for (unsigned i = 0; i < 3; ++i) this->receive(i + 1);
   b.post(0, this->kQp, this->send(9000, 1));
@@ -1085,7 +1000,9 @@ TYPED_TEST(Send, ErrorWhileAHeaderWaits) {
   this->expect_flushed(1);
   this->expect_flushed(2);
   this->expect_no_cqe(1, 1);
-  this->expect_log(1, {ErrCause::kBadQp});
+  const auto l = b.log(1);
+  EXPECT_GE(l.size(), 1u);
+  EXPECT_EQ(b.count(l, ErrCause::kBadQp), l.size());
 }
 
 // Flushing reads the ring and so needs ctrl.enable; without it nothing of a receive ring is read.
@@ -1112,7 +1029,6 @@ TYPED_TEST(Send, DisabledMeansNoReads) {
     EXPECT_EQ(e.wr_id, next++);
     EXPECT_EQ(e.status, raw(CqeStatus::kFlushed));
   }
-  EXPECT_LE(next, 6u);  // four entries are read ahead
   b.enable(1);
   for (; next < 9; ++next) this->expect_flushed(next);
   this->expect_no_cqe(1, 1);
@@ -1248,6 +1164,7 @@ TYPED_TEST(Send, UnreadablePayloadIsLocalMemory) {
   this->delivered(this->place(0), 5000, 0x8000);
   this->delivered(this->place(1), 5000, 0x8000);
   this->undefined(this->place(2), 0x4000);
+  this->undefined(this->place(3), 0x4000);
 }
 
 // The window, the fence and other operations: order is that of the send ring.
@@ -1274,11 +1191,11 @@ TYPED_TEST(Send, MixedWithEverything) {
     w.opcode = raw(WqeOp::kReduce);
     w.rkey = both;
     w.raddr = kDst;
+    w.fence = 1;
     b.write_wqe(0, this->kQp, w);
     w.wr_id = 2;
     w.opcode = raw(WqeOp::kReduceImm);
     w.imm = 0x99;
-    w.fence = 1;
     b.write_wqe(0, this->kQp, w);
     w = Wqe{};
     w.opcode = raw(WqeOp::kRead);
@@ -1310,6 +1227,7 @@ TYPED_TEST(Send, MixedWithEverything) {
 
 // A REDUCE and a SEND to the same place, also of different QPs, keep their order on a plane.
 TYPED_TEST(Send, HazardsKnowTheBuffer) {
+  if (this->kSprays) GTEST_SKIP() << "has no order over several planes";
   auto& b = this->bench;
   const uint32_t both = b.make_mr(1, 8, kDst, kSize, false, true, true, true, true);
   b.timing.mem_max = 300;
@@ -1377,7 +1295,8 @@ TYPED_TEST(Send, DuplicatesAreAcknowledgedButNotApplied) {
   b.settle();
   for (auto& f : sent) b.b().receive(f, this->kPlane);
   this->expect_no_cqe(1, 1);
-  this->expect_log(1, {ErrCause::kDuplicate, ErrCause::kDuplicate});
+  this->expect_log(1, {});
+  EXPECT_EQ(b.rd(1, reg::kNicCntDuplicates), 2u);
   b.post(0, this->kQp, this->send(64, 2, 128));
   this->expect_cqe(0, 0, 2, CqeStatus::kOk);
   this->expect_recv(1, kOpSend, 64);
@@ -1410,7 +1329,7 @@ TYPED_TEST(Send, ReceiveCompletionGoesBeforeTheAcknowledgement) {
 
 TYPED_TEST(Send, ContextsAreChecked) {
   auto& b = this->bench;
-  const QpCtx q = b.qp_ctx(0, 5, 5, 0, 0, 0);
+  const QpCtx q = b.qp_ctx(0, 5, 5, 1, 0, 0);
   struct Case {
     const char* name;
     std::function<void(QpCtx&)> spoil;
@@ -1440,15 +1359,15 @@ TYPED_TEST(Send, RewritingAQpInMidOperation) {
   for (unsigned round = 0; round < 40; ++round) {
     SCOPED_TRACE(round);
     const uint32_t psn = static_cast<uint32_t>(b.rng() & 0xffffff);
-    auto reconnect = [&](uint32_t first, bool ring, unsigned plane) {
-      b.connect(this->kQp, plane, 0, 1, [&](QpCtx& x) {
+    auto reconnect = [&](uint32_t first, bool ring, unsigned planes) {
+      b.connect(this->kQp, planes, 0, 1, [&](QpCtx& x) {
         const bool is_a = x.remote_node == b.b().node();
         if (ring) TypeParam::B::add_ring(x, this->kQp, 4);
         (is_a ? x.sq_psn : x.rq_psn) = first;
       });
     };
-    const unsigned plane = static_cast<unsigned>(b.rng() % TypeParam::B::kPlanes);
-    reconnect(psn, true, plane);
+    const unsigned planes = 1 + static_cast<unsigned>(b.rng() % TypeParam::B::kAllPlanes);
+    reconnect(psn, true, planes);
     const unsigned mode = round % 4;
     for (unsigned i = 0; i < 14; ++i) this->receive(i);
     if (mode == 1) b.timing.dma_max = 700;
@@ -1463,9 +1382,9 @@ TYPED_TEST(Send, RewritingAQpInMidOperation) {
     b.ring(0, this->kQp);
     b.run(b.rng() % 900);
     // Frames of the old life may still arrive: other numbers tell them apart.
-    reconnect(psn ^ 0x400000, round & 1, plane);
+    reconnect(psn ^ 0x400000, round & 1, planes);
     b.run(b.rng() % 300);
-    reconnect(psn ^ 0xc00000, round & 2, plane);
+    reconnect(psn ^ 0xc00000, round & 2, planes);
     b.settle();
     b.timing.dma_max = b.timing.mem_max = 60;
     Cqe e;
@@ -1478,7 +1397,7 @@ TYPED_TEST(Send, RewritingAQpInMidOperation) {
       EXPECT_EQ(b.status(c, this->kQp).state, raw(QpState::kReady)) << "card " << c;
     }
     this->undefined(0, kBufSize);  // what the old lives have written
-    reconnect(psn ^ 0x800000, true, plane);
+    reconnect(psn ^ 0x800000, true, planes);
     for (unsigned i = 0; i < 6; ++i) this->receive(30 + i);
     for (unsigned i = 0; i < 6; ++i) {
       b.post(0, this->kQp, i % 3 == 2 ? this->write_imm(10, i, i) : this->send(5000, i, 64 * i));
@@ -1545,7 +1464,7 @@ TYPED_TEST(Send, ResetOfAQpForgetsItsReceives) {
   this->expect_no_cqe(1, 1);
   this->expect_log(1, {ErrCause::kBadQp});
   // Written to error: what is posted then is flushed.
-  QpCtx x = b.qp_ctx(1, this->kQp, this->kQp, this->kPlane, 0, 1);
+  QpCtx x = b.qp_ctx(1, this->kQp, this->kQp, this->kMask, 0, 1);
   TypeParam::B::add_ring(x, this->kQp, 4);
   x.state = raw(QpState::kError);
   b.make_qp(1, this->kQp, x);
@@ -1603,36 +1522,13 @@ TYPED_TEST(Send, WaitingIsIdle) {
   EXPECT_TRUE(b.b().dut().idle_o);
 }
 
-using WideSend = Send<Setup<Vnic_coreChk, 8>>;
-
-// A QP whose packets change the plane waits for the old one to run empty; buffers stay right.
-TEST_F(WideSend, APlaneMayChangeAtTheReceiver) {
-  auto& b = bench;
-  Rng rng(7);
-  b.a().send = [&](Frame f, unsigned) {
-    f.due += b.b().now - b.a().now;
-    b.b().receive(std::move(f), static_cast<unsigned>(rng() % 8));
-  };
-  b.timing.link_min = b.timing.link_max = 20;
-  b.timing.rx_rate = 100;
-  this->rings(4, [](QpCtx& x) { x.window = 1; });
-  for (unsigned i = 0; i < 6; ++i) {
-    this->receive(i);
-    b.write_wqe(0, kQp, this->send(9000, i, 64 * i));
-    this->delivered(place(i), 9000, 64 * i);
-  }
-  b.ring(0, kQp);
-  for (unsigned i = 0; i < 6; ++i) {
-    this->expect_recv(i, kOpSend, 9000);
-    this->expect_cqe(0, 0, i, CqeStatus::kOk);
-  }
-}
+using WideSend = Send<Setup<Vnic_coreChk, 8, 0x80>>;
 
 // Header waiting for an entry on plane 7, traffic of all kinds on the others.
 TEST_F(WideSend, AWaitingHeaderBlocksItsOwnPlaneOnly) {
   auto& b = bench;
   for (unsigned q = 10; q < 17; ++q) {
-    b.connect(q, q - 10, 0, 1, [&](QpCtx& x) { B::add_ring(x, q, 4); });
+    b.connect(q, 1u << (q - 10), 0, 1, [&](QpCtx& x) { B::add_ring(x, q, 4); });
     b.post_recv(1, q, buffer(q, 0x4000, place(q)));
   }
   b.settle();
@@ -1667,7 +1563,7 @@ TEST_F(WideSend, ManyQps) {
   }
   constexpr unsigned kFirst = 100, kQps = 48;
   for (unsigned q = kFirst; q < kFirst + kQps; ++q) {
-    b.connect(q, q % 8, 0, 1, [&](QpCtx& x) { B::add_ring(x, q, 3); });
+    b.connect(q, q % 3 == 0 ? 0xff : 1u << q % 8, 0, 1, [&](QpCtx& x) { B::add_ring(x, q, 3); });
     for (unsigned i = 0; i < 8; ++i) {
       b.write_recv(1, q, buffer(q << 8 | i, 256, (q - kFirst) * 0x1000 + 0x100 * i));
       b.write_wqe(0, q, send(200, i, 16 * (q - kFirst) + i));

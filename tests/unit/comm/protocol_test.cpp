@@ -721,7 +721,7 @@ TEST(Errors, TheErrorLogIsReadWhenNothingMoves) {
   EXPECT_EQ(f->kind, ErrorKind::kDeviceReported);
   EXPECT_THAT(f->message, HasSubstr("icrc on plane 0, QP 3, PSN 17"));
   EXPECT_THAT(f->message, HasSubstr("rank 2, stripe 0"));
-  EXPECT_LT(g.world.now, 3'000'000u);
+  EXPECT_LT(g.world.now, 9'000'000u);
 }
 
 TEST(Errors, SchedulesThatDoNotFit) {

@@ -57,7 +57,6 @@ class SoftCard : public driver::Transport {
   /// A completion just before it is written, to spoil it.
   std::function<void(spec::Cqe&)> spoil;
   std::vector<std::string> violations;
-  std::map<unsigned, uint64_t> bytes_by_plane;
   unsigned live_buffers = 0;
 
   uint16_t node() const { return node_; }
@@ -280,6 +279,11 @@ class SoftCard : public driver::Transport {
     const auto op = static_cast<spec::WqeOp>(w.opcode);
     const bool reduce = op == spec::WqeOp::kReduce || op == spec::WqeOp::kReduceImm;
     const bool imm = op == spec::WqeOp::kWriteImm || op == spec::WqeOp::kReduceImm;
+    if (op == spec::WqeOp::kNop) {
+      q.sent.push_back({w, q.next_psn});
+      q.fetched.pop_front();
+      return;
+    }
     const uint32_t packets = w.length == 0 ? 1 : (w.length + spec::kLinkMtu - 1) / spec::kLinkMtu;
     const uint32_t last_psn = (q.next_psn + packets - 1) & 0xffffff;
     SoftCard& peer = net_.card(q.ctx.remote_node);
@@ -295,7 +299,7 @@ class SoftCard : public driver::Transport {
       else if (p == peer.qps_.end() || p->second.ctx.state != 1 ||
                p->second.ctx.remote_qpn != qpn || p->second.ctx.remote_node != node_ ||
                p->second.expected_psn != q.next_psn)
-        status = spec::CqeStatus::kSequence;
+        status = spec::CqeStatus::kRemoteInvalid;
       else if (!peer.allowed(w.rkey, w.raddr, w.length, false, reduce))
         status = spec::CqeStatus::kRemoteAccess;
       else if (imm && p->second.receives == p->second.received)
@@ -303,8 +307,8 @@ class SoftCard : public driver::Transport {
     }
     if (status != spec::CqeStatus::kOk) {
       if (status == spec::CqeStatus::kRemoteAccess)
-        peer.log_error(spec::ErrCause::kAccess, q.ctx.plane, q.ctx.remote_qpn, q.next_psn);
-      log_error(spec::ErrCause::kNak, q.ctx.plane, qpn, q.next_psn);
+        peer.log_error(spec::ErrCause::kAccess, 0, q.ctx.remote_qpn, q.next_psn);
+      log_error(spec::ErrCause::kNak, 0, qpn, q.next_psn);
       q.ctx.state = 2;
       for (bool first = true; !q.fetched.empty(); first = false) {
         spec::Cqe c = send_cqe(qpn, q, q.fetched.front(), q.next_psn);
@@ -323,7 +327,6 @@ class SoftCard : public driver::Transport {
         numerics::accumulate_f32(to, from, w.length);
       else
         std::memmove(to, from, w.length);
-      bytes_by_plane[q.ctx.plane] += w.length;
     }
     r.expected_psn = q.next_psn = (last_psn + 1) & 0xffffff;
     if (imm) {

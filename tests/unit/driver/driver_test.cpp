@@ -129,12 +129,15 @@ TEST_F(Driver, ContextsReachTheCard) {
   EXPECT_EQ(card.cqs[scq.cqn()].ctx.log2, 5);
   EXPECT_EQ(card.cqs[rcq.cqn()].ctx.log2, 12);
   QpConfig cfg;
-  cfg.plane = 7;
+  cfg.planes = 0x85;
+  cfg.mtu = spec::MtuCode::kB1024;
+  cfg.retry = 3;
+  cfg.rnr_retry = 15;
   cfg.sq_log2 = 3;
   cfg.pd = 11;
   cfg.scq = scq.cqn();
   cfg.rcq = rcq.cqn();
-  cfg.window = 32767;
+  cfg.window = 512;
   Qp& qp = d.create_qp(cfg);
   EXPECT_FALSE(qp.connected());
   EXPECT_EQ(card.commands[spec::ObjOp::kWriteQp], 0u);
@@ -142,7 +145,10 @@ TEST_F(Driver, ContextsReachTheCard) {
   EXPECT_TRUE(qp.connected());
   const spec::QpCtx& c = card.qps[qp.qpn()].ctx;
   EXPECT_EQ(c.state, static_cast<uint8_t>(spec::QpState::kReady));
-  EXPECT_EQ(c.plane, 7);
+  EXPECT_EQ(c.planes, 0x85);
+  EXPECT_EQ(c.mtu, static_cast<uint8_t>(spec::MtuCode::kB1024));
+  EXPECT_EQ(c.retry, 3);
+  EXPECT_EQ(c.rnr_retry, 15);
   EXPECT_EQ(c.sq_log2, 3);
   EXPECT_EQ(c.pd, 11);
   EXPECT_EQ(c.remote_node, 0xABCD);
@@ -151,7 +157,7 @@ TEST_F(Driver, ContextsReachTheCard) {
   EXPECT_EQ(c.remote_qpn, 0xFEDCBAu);
   EXPECT_EQ(c.sq_psn, 0xFFFFFFu);
   EXPECT_EQ(c.rq_psn, 5u);
-  EXPECT_EQ(c.window, 32767);
+  EXPECT_EQ(c.window, 512);
   EXPECT_EQ(c.sq_base >> 63, 1u);
   EXPECT_EQ(c.rq_ring, 0);
   EXPECT_EQ(c.rq_log2, 0);
@@ -192,11 +198,11 @@ TEST_F(Driver, UnchangedContextWordsAreNotWrittenAgain) {
     words += a.kind == 'w' && a.offset >= reg::kNicObjData && a.offset < reg::kNicObjData + 64;
   }
   EXPECT_EQ(words, 2u);  // remote_qpn and the low word of sq_base
-  EXPECT_EQ(card.qps[second.qpn()].ctx.window, 64);
+  EXPECT_EQ(card.qps[second.qpn()].ctx.window, 256);
   // Reading a QP changes OBJ_DATA; the driver does not rely on what was there.
   second.query();
   Qp& third = connected(cfg, 11);
-  EXPECT_EQ(card.qps[third.qpn()].ctx.window, 64);
+  EXPECT_EQ(card.qps[third.qpn()].ctx.window, 256);
   EXPECT_EQ(card.qps[third.qpn()].ctx.remote_node, 3);
 }
 
@@ -715,13 +721,14 @@ TEST_F(Driver, ArgumentsAreRefusedByName) {
     change(c);
     EXPECT_THAT(message<UsageError>([&] { d.create_qp(c); }), HasSubstr(text));
   };
-  bad([](QpConfig& c) { c.plane = 8; }, "plane = 8 is not in 0..7");
+  bad([](QpConfig& c) { c.retry = 16; }, "retry = 16 is not in 0..15");
+  bad([](QpConfig& c) { c.rnr_retry = 16; }, "rnr_retry = 16 is not in 0..15");
   bad([](QpConfig& c) { c.sq_log2 = 13; }, "sq_log2 = 13 is not in 0..12");
   bad([](QpConfig& c) { c.rq_log2 = 13; }, "rq_log2 = 13 is not in 0..12");
   bad([](QpConfig& c) { c.scq = 1; }, "scq = 1");
   bad([](QpConfig& c) { c.rcq = 64; }, "rcq = 64");
-  bad([](QpConfig& c) { c.window = 0; }, "window = 0 is not in 1..32767");
-  bad([](QpConfig& c) { c.window = 32768; }, "window = 32768 is not in 1..32767");
+  bad([](QpConfig& c) { c.window = 0; }, "window = 0 is not in 1..512");
+  bad([](QpConfig& c) { c.window = 513; }, "window = 513 is not in 1..512");
   Qp& qp = d.create_qp(good);
   EXPECT_THAT(message<UsageError>([&] { qp.connect(0, 1 << 24, 0, 0); }), HasSubstr("remote_qpn"));
   EXPECT_THAT(message<UsageError>([&] { qp.connect(0, 0, 1 << 24, 0); }), HasSubstr("sq_psn"));

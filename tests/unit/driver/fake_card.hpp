@@ -150,7 +150,7 @@ class FakeCard : public Transport {
     if (status != spec::CqeStatus::kOk) {
       cqe.opcode = static_cast<uint8_t>(spec::WqeOp::kRecv);
       complete(qp.ctx.rcq, cqe);
-      errors.push_back({spec::ErrCause::kLocal, qp.ctx.plane, qpn, qp.ctx.rq_psn});
+      errors.push_back({spec::ErrCause::kLocal, 0, qpn, qp.ctx.rq_psn});
       fail(qpn);
       return false;
     }
@@ -415,7 +415,7 @@ class FakeCard : public Transport {
       const auto claimed = static_cast<uint16_t>(value - qp.received);
       const auto open = static_cast<uint16_t>(qp.receives - qp.received);
       if (qp.ctx.rq_ring && (claimed > 1u << qp.ctx.rq_log2 || claimed < open)) {
-        errors.push_back({spec::ErrCause::kLocal, qp.ctx.plane, qpn, 0});
+        errors.push_back({spec::ErrCause::kLocal, 0, qpn, 0});
         fail(qpn);
         return;
       }

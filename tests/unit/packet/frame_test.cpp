@@ -54,15 +54,28 @@ TEST(Frame, AckBytes) {
   f.becn = true;
   f.syndrome = spec::Syndrome::kAck;
   f.msn = 0x112233;
+  f.rnum = 0x5A;
+  f.seen = {0x0102, 0x0304, 0, 0, 0, 0, 0, 0x0F10};
+  f.placed[0] = 0x81;
+  f.placed[31] = 0x7E;
+  f.ce_planes = 0xA5;
+  f.ce_count = 0xC3;
   const Bytes got = build(f);
   const Bytes want = {
       0x02, 0x55, 0x00, 0x05, 0x03, 0x04, 0x02, 0x55, 0x00, 0x05, 0x01, 0x02,  // MAC addresses
       0x08, 0x00,                                                              // EtherType
-      0x45, 0x20, 0x00, 0x30, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0x22, 0x8E,  // IPv4
+      0x45, 0x20, 0x00, 0x64, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0x22, 0x5A,  // IPv4
       0x0A, 0x05, 0x01, 0x02, 0x0A, 0x05, 0x03, 0x04,                          // IP addresses
-      0xE3, 0x45, 0x12, 0xB7, 0x00, 0x1C, 0x00, 0x00,                          // UDP
-      0x11, 0x00, 0xFF, 0xFF, 0x40, 0xAB, 0xCD, 0xEF, 0x00, 0x65, 0x43, 0x21,  // BTH
-      0x1F, 0x11, 0x22, 0x33};                                                 // AETH
+      0xE3, 0x45, 0x12, 0xB7, 0x00, 0x50, 0x00, 0x00,                          // UDP
+      0x11, 0x00, 0xFF, 0xFF, 0x40, 0xAB, 0xCD, 0xEF, 0x5A, 0x65, 0x43, 0x21,  // BTH
+      0x1F, 0x11, 0x22, 0x33,                                                  // AETH
+      0x01, 0x02, 0x03, 0x04, 0x00, 0x00, 0x00, 0x00,                          // SACKH: seen
+      0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0F, 0x10,                          //
+      0x81, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,                          // placed
+      0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,                          //
+      0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,                          //
+      0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x7E,                          //
+      0xA5, 0xC3, 0x00, 0x00};                                                 // CE
   ASSERT_EQ(got.size(), want.size() + 8);
   EXPECT_EQ(Bytes(got.begin(), got.end() - 8), want);
 }
@@ -109,7 +122,9 @@ TEST(Frame, SizesOfTheContract) {
   EXPECT_EQ(frame_flits(spec::PktOp::kWrite, spec::kLinkMtu), spec::kLinkMaxFrameFlits);
   EXPECT_EQ(frame_flits(spec::PktOp::kReduceImm, spec::kLinkMtu), spec::kLinkMaxFrameFlits);
   EXPECT_EQ(frame_bytes(spec::PktOp::kReduceImm, spec::kLinkMtu), kMaxFrameBytes);
-  EXPECT_EQ(frame_bytes(spec::PktOp::kAck, 0), kMinFrameBytes);
+  EXPECT_EQ(frame_bytes(spec::PktOp::kReadResponse, 0), kMinFrameBytes);
+  EXPECT_EQ(frame_bytes(spec::PktOp::kAck, 0), 118u);
+  EXPECT_EQ(frame_flits(spec::PktOp::kAck, 0), 2u);
   EXPECT_EQ(frame_bytes(spec::PktOp::kSend, 0), 74u);
   EXPECT_EQ(frame_bytes(spec::PktOp::kSendImm, 1), 82u);
   EXPECT_EQ(frame_flits(spec::PktOp::kSend, spec::kLinkMtu), spec::kLinkMaxFrameFlits);
@@ -196,13 +211,12 @@ TEST(Parse, NamedErrors) {
   EXPECT_EQ(error(43, 0x10), ParseError::kLengthMismatch);  // pad count
   EXPECT_EQ(error(44, 0x80), ParseError::kBadBth);          // partition key
   EXPECT_EQ(error(46, 0x80), ParseError::kBadBth);          // FECN
-  EXPECT_EQ(error(50, 0x01), ParseError::kBadBth);
   EXPECT_EQ(error(0, 0x01), ParseError::kBadAddress);
   EXPECT_EQ(error(9, 0x01), ParseError::kBadAddress);
   EXPECT_EQ(error(27, 0x01), ParseError::kBadAddress);
   EXPECT_EQ(error(15, 0x04), ParseError::kBadClass);
   EXPECT_EQ(error(69, 0x01), ParseError::kLengthMismatch);                // RETH length
-  EXPECT_EQ(error(71, 0x01), ParseError::kReservedNotZero);               // REDH
+  EXPECT_EQ(error(71, 0x02), ParseError::kReservedNotZero);               // REDH
   EXPECT_EQ(error(good.size() - 9, 0x01), ParseError::kReservedNotZero);  // padding
 
   // A bad IP checksum or ICRC under a good FCS.

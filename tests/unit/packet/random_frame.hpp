@@ -28,6 +28,7 @@ inline packet::Frame random_frame(std::mt19937_64& rng, spec::PktOp opcode) {
   f.opcode = opcode;
   f.psn = static_cast<uint32_t>(rng() & 0xFFFFFF);
   f.ack_req = (rng() & 1) != 0;
+  f.rnum = static_cast<uint8_t>(rng() & 0x7F);
   f.becn = (rng() & 1) != 0;
   if (op.reth) {
     f.raddr = rng();
@@ -37,6 +38,7 @@ inline packet::Frame random_frame(std::mt19937_64& rng, spec::PktOp opcode) {
   if (op.redh) {
     f.red_op = static_cast<spec::RedOp>(rng() % 16);
     f.red_dtype = static_cast<spec::RedType>(rng() % 16);
+    f.red_ordered = (rng() & 1) != 0;
   }
   if (op.immdt) f.imm = static_cast<uint32_t>(rng());
   if (op.aeth) {
@@ -47,6 +49,12 @@ inline packet::Frame random_frame(std::mt19937_64& rng, spec::PktOp opcode) {
     f.send_number = static_cast<uint32_t>(rng() & 0xFFFFFF);
     f.send_offset = static_cast<uint32_t>(rng());
     f.send_length = static_cast<uint32_t>(rng());
+  }
+  if (op.sackh) {
+    for (auto& x : f.seen) x = static_cast<uint16_t>(rng());
+    for (auto& x : f.placed) x = static_cast<uint8_t>(rng());
+    f.ce_planes = static_cast<uint8_t>(rng());
+    f.ce_count = static_cast<uint8_t>(rng());
   }
   if (op.payload) {
     // Short ones, long ones, and the borders.

@@ -28,6 +28,8 @@ TEST(Routes, AFrameToWhatIsNoCardIsAnErrorOfTheSwitch) {
     for (unsigned i = 0; i < 2; ++i) {
       driver::QpConfig config;
       config.scq = config.rcq = cq.cqn();
+      config.planes = 1;
+      config.retry = 0;  // one frame each
       auto& qp = device.create_qp(config);
       qp.connect(nobody[i], 2, 0, 0);
       spec::Wqe w;

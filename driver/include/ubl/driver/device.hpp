@@ -33,6 +33,10 @@ struct ErrorEntry {
   uint32_t qpn = 0;
   uint32_t psn = 0;
   std::string describe() const;  ///< "icrc on plane 0, QP 3, PSN 17"
+  /// The network damaged something, or brought it when its QP was no more (or not yet), or a plane
+  /// is not used any more; the sender makes up for it, and if it cannot, its completion says so. To
+  /// be counted, no reason to stop.
+  bool recovers() const;
 };
 
 /// Oldest entry of the error log of the card, removed; nothing when the log is empty.
@@ -75,12 +79,19 @@ class Cq {
 };
 
 struct QpConfig {
-  unsigned plane = 0;
+  /// Planes the packets of the QP may take, bit p for plane p. 0: all planes of the card.
+  uint8_t planes = 0;
   unsigned sq_log2 = 6;
   uint8_t pd = 0;
   uint32_t scq = 0;
   uint32_t rcq = 0;
-  uint16_t window = 64;
+  uint16_t window = 256;                      ///< packets in flight, 1..kNicMaxWindow
+  spec::MtuCode mtu = spec::MtuCode::kB4096;  ///< of both ends, for SEND
+  /// Time-outs without progress before the QP fails, 0..15. The first one comes after one to two
+  /// periods of the timeout register, the next after 2, 4, 8, ... periods.
+  uint8_t retry = 7;
+  /// RNR answers in a row before the QP fails, 0..14; 15: no limit.
+  uint8_t rnr_retry = 7;
   /// log2 of the entries of a receive ring, 0..kNicMaxRingLog2: the QP takes SENDs into the buffers
   /// of post_recv(). Nothing: receives are only counted, have no buffer and take immediates only.
   std::optional<unsigned> rq_log2 = std::nullopt;
@@ -103,7 +114,8 @@ struct RecvRequest {
 class Qp {
  public:
   uint32_t qpn() const { return qpn_; }
-  unsigned plane() const { return cfg_.plane; }
+  /// Mask of the planes its packets take.
+  uint8_t planes() const { return cfg_.planes; }
   bool connected() const { return connected_; }
   /// Once per QP: to connect again, destroy it and create another.
   void connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uint32_t rq_psn);

@@ -258,6 +258,7 @@ package ubl_pkg;
   localparam int unsigned LinkImmdtBytes = 4;  // immediate data header
   localparam int unsigned LinkRedhBytes = 4;  // vendor REDUCE header
   localparam int unsigned LinkSendhBytes = 12;  // vendor SEND header
+  localparam int unsigned LinkSackhBytes = 52;  // vendor selective acknowledgement header
   localparam int unsigned LinkIcrcBytes = 4;  // invariant CRC
   localparam int unsigned LinkFcsBytes = 4;  // Ethernet frame check sequence
   localparam logic [15:0] LinkEtherTypeIpv4 = 16'h0800;  // EtherType
@@ -303,7 +304,9 @@ package ubl_pkg;
     PktOpReadRequest = 8'h0c,
     // RC RDMA READ Response Only: BTH AETH payload; PSN of the request; travels on VC bulk
     PktOpReadResponse = 8'h10,
-    PktOpAck = 8'h11,  // RC Acknowledge: BTH AETH
+    // RC Acknowledge: BTH AETH SACKH; PSN: all up to it are placed (a NAK: the packet it is about,
+    // all before are placed)
+    PktOpAck = 8'h11,
     PktOpReduce = 8'hc0,  // vendor REDUCE: BTH RETH REDH payload
     PktOpReduceImm = 8'hc1  // vendor REDUCE with Immediate: BTH RETH REDH ImmDt payload
   } pkt_op_e;
@@ -312,7 +315,6 @@ package ubl_pkg;
   typedef enum logic [7:0] {
     SyndromeAck = 8'h1f,  // acknowledge, no end-to-end credit
     SyndromeRnr = 8'h20,  // receiver not ready
-    SyndromeNakSeq = 8'h60,  // PSN sequence error
     SyndromeNakInvalid = 8'h61,  // invalid request
     SyndromeNakAccess = 8'h62,  // remote access error
     SyndromeNakOper = 8'h63  // remote operational error
@@ -379,7 +381,9 @@ package ubl_pkg;
     logic [5:0] rsvd_0;  // reserved, zero
     logic [23:0] dest_qp;  // destination QPN
     logic ack_req;  // acknowledgement requested
-    logic [6:0] rsvd_1;  // reserved, zero
+    // SEND and immediates: receives that earlier messages of the QP consumed, modulo 128; else 0.
+    // (In the specification these bits are reserved.)
+    logic [6:0] rnum;
     logic [23:0] psn;  // packet sequence number
   } bth_t;
   localparam int unsigned BthBytes = 12;
@@ -410,7 +414,9 @@ package ubl_pkg;
   typedef struct packed {
     logic [3:0] op;  // operation
     logic [3:0] dtype;  // element type
-    logic [23:0] rsvd_0;  // reserved, zero
+    logic [6:0] rsvd_0;  // reserved, zero
+    logic ordered;  // to be applied behind all packets of the QP with lower PSN
+    logic [15:0] rsvd_1;  // reserved, zero
   } redh_t;
   localparam int unsigned RedhBytes = 4;
 
@@ -428,6 +434,32 @@ package ubl_pkg;
     logic [23:0] msn;  // messages completed by the responder, modulo 2^24
   } aeth_t;
   localparam int unsigned AethBytes = 4;
+
+  // vendor header of an acknowledgement, behind AETH. done = the first PSN not placed.
+  // 52 bytes, big endian
+  typedef struct packed {
+    // plane 0: s > 0: done + s - 1 is the highest PSN at or behind done that came by this plane and
+    // was placed or dropped; 0: there is none
+    logic [15:0] seen0;
+    logic [15:0] seen1;  // plane 1
+    logic [15:0] seen2;  // plane 2
+    logic [15:0] seen3;  // plane 3
+    logic [15:0] seen4;  // plane 4
+    logic [15:0] seen5;  // plane 5
+    logic [15:0] seen6;  // plane 6
+    logic [15:0] seen7;  // plane 7
+    // bytes 16..47 are 256 bits: bit i % 8 of byte 16 + i / 8 is PSN (done & ~63) + i: 1 = placed;
+    // bits below done are 1
+    logic [63:0] placed0;
+    logic [63:0] placed1;  // bits 64..
+    logic [63:0] placed2;  // bits 128..
+    logic [63:0] placed3;  // bits 192..
+    // mask of planes on which a packet of the QP carried CE since the last acknowledgement
+    logic [7:0] ce_planes;
+    logic [7:0] ce_count;  // how many, at most 255
+    logic [15:0] rsvd_0;  // reserved, zero
+  } sackh_t;
+  localparam int unsigned SackhBytes = 52;
 
   // one cycle of one link direction
   typedef struct packed {
@@ -456,13 +488,29 @@ package ubl_pkg;
   localparam int unsigned NicAckEvery = 16;  // packets between acknowledgements in steady state
   localparam int unsigned NicHostIovaBit = 63;  // address bit that selects host memory
   localparam int unsigned NicNumMsix = 64;  // MSI-X vectors
-  // messages of a QP in flight; later entries wait in the ring
-  localparam int unsigned NicMaxOutstanding = 16;
+  // messages of a QP in flight, and ring entries read ahead; later entries wait in the ring
+  localparam int unsigned NicMaxOutstanding = 32;
+  // packets of a QP in flight: 8 planes at line rate with MTU 1024 over a round trip of 1.3 us,
+  // with MTU 4096 over 5 us
+  localparam int unsigned NicMaxWindow = 512;
+  localparam int unsigned NicSackBits = 256;  // PSNs an acknowledgement reports one by one
+  // packets lost in a row after which a plane counts as down
+  localparam int unsigned NicPlaneFail = 32;
+  // for how many of them a time-out counts at which only some planes lack acknowledgements
+  localparam int unsigned NicTimeoutFail = 8;
   // READ packets of a QP in flight: what a responder must be able to keep; more than a round trip
   // at line rate
   localparam int unsigned NicMaxReads = 32;
-  // cycles without progress before a QP fails (1.28 ms)
-  localparam int unsigned NicDefaultTimeout = 1000000;
+  // cycles without progress before packets are sent again (21 us): several round trips through full
+  // queues
+  localparam int unsigned NicDefaultTimeout = 16384;
+  // cycles before a request is sent again to a receiver that was not ready (10.5 us)
+  localparam int unsigned NicDefaultRnrTimer = 8192;
+  // packets by which planes may differ before one counts as silent: more than descriptors and
+  // buffers of one plane hold
+  localparam int unsigned NicDefaultReorder = 192;
+  // cycles after which a plane that is down is tried again (1 ms)
+  localparam int unsigned NicDefaultPlaneProbe = 781250;
 
   // work request opcode
   typedef enum logic [7:0] {
@@ -488,9 +536,8 @@ package ubl_pkg;
     CqeStatusRemoteAccess = 8'h04,  // rkey, bounds or rights refused by the responder
     CqeStatusRemoteInvalid = 8'h05,  // request refused by the responder
     CqeStatusRemoteOperation = 8'h06,  // the responder could not write its memory
-    CqeStatusSequence = 8'h07,  // the responder reports a lost packet
-    CqeStatusTimeout = 8'h08,  // no acknowledgement in time
-    CqeStatusRnr = 8'h09,  // receiver not ready
+    CqeStatusTimeout = 8'h08,  // no acknowledgement, however often sent again
+    CqeStatusRnr = 8'h09,  // receiver not ready, however often asked
     CqeStatusFlushed = 8'h0a,  // the QP is in error; the request was not, or only partly, executed
     // reading the local buffer or the ring failed; receive side: reading the ring failed
     CqeStatusLocalMemory = 8'h0b
@@ -503,6 +550,13 @@ package ubl_pkg;
     QpStateError = 8'h02  // flushes requests; drops incoming packets
   } qp_state_e;
 
+  // payload bytes of a packet
+  typedef enum logic [7:0] {
+    MtuCodeB4096 = 8'h00,  // 4096
+    MtuCodeB2048 = 8'h01,  // 2048
+    MtuCodeB1024 = 8'h02  // 1024
+  } mtu_code_e;
+
   // cause in the error log
   typedef enum logic [7:0] {
     ErrCauseNone = 8'h00,  // log empty
@@ -511,19 +565,18 @@ package ubl_pkg;
     ErrCauseMalformed = 8'h03,  // header fields inconsistent or unknown opcode
     ErrCauseMisrouted = 8'h04,  // frame for another node or plane
     ErrCauseBadQp = 8'h05,  // QP does not exist or is not ready
-    // packet ahead of the expected PSN, or an answer to nothing that was asked
-    ErrCauseSequence = 8'h06,
-    ErrCauseDuplicate = 8'h07,  // packet behind the expected PSN
+    ErrCauseSequence = 8'h06,  // packet beyond the window, or an answer to nothing that was asked
     ErrCauseAccess = 8'h08,  // rkey, bounds or rights
-    ErrCauseRnr = 8'h09,  // SEND or immediate without a posted receive
-    ErrCauseTimeout = 8'h0a,  // no acknowledgement in time
+    ErrCauseRnr = 8'h09,  // the peer was not ready too often; the QP fails
+    ErrCauseTimeout = 8'h0a,  // no acknowledgement, however often sent again; the QP fails
     ErrCauseNak = 8'h0b,  // negative acknowledgement received
     ErrCauseCqOverflow = 8'h0c,  // completion queue full; the QP fails
     ErrCauseLocal = 8'h0d,  // local protection, length, opcode or memory error
     ErrCauseDma = 8'h0e,  // host memory access refused
     // writing received payload, or reading payload of a READ response, failed
     ErrCauseMemWrite = 8'h0f,
-    ErrCauseFraming = 8'h10  // flit sequence on the link broken (no sop, no eop, overflow)
+    ErrCauseFraming = 8'h10,  // flit sequence on the link broken (no sop, no eop, overflow)
+    ErrCausePlaneDown = 8'h11  // everything sent on a plane was lost; QPs use the others
   } err_cause_e;
 
   // object command
@@ -548,7 +601,7 @@ package ubl_pkg;
 
   // what nic_port does with a received payload
   typedef enum logic [1:0] {
-    RxActionDrop = 2'h0,  // discard; no done event
+    RxActionDrop = 2'h0,  // discard; done event in its place (none for a READ response)
     RxActionWrite = 2'h1,  // write to memory; done event after the write response
     RxActionReduce = 2'h2  // read, add, write; done event after the write response
   } rx_action_e;
@@ -578,7 +631,10 @@ package ubl_pkg;
     logic [3:0] red_dtype;  // REDUCE element type
     logic [5:0] rsvd_1;  // reserved, zero
     logic [1:0] vc;  // virtual channel: req or bulk; READ: req (its responses use bulk)
-    logic [5:0] rsvd_0;  // reserved, zero
+    logic [4:0] rsvd_0;  // reserved, zero
+    // REDUCE: applied in the order of the ring, behind all earlier packets of the QP; it takes one
+    // plane
+    logic ordered;
     logic fence;  // start when all earlier requests of the QP are complete
     logic signalled;  // write a completion on success (errors always do)
     logic [7:0] opcode;  // operation
@@ -614,8 +670,11 @@ package ubl_pkg;
     logic [127:0] rsvd_4;  // reserved, zero
     // card address of the receive ring (bit 63: host IOVA), 64-byte aligned; 0 without rq_ring
     logic [63:0] rq_base;
-    logic [47:0] rsvd_3;  // reserved, zero
-    logic [15:0] window;  // packets in flight, 1..32767
+    logic [31:0] rsvd_3;  // reserved, zero
+    logic [3:0] rnr_retry;  // RNR answers in a row before the QP fails; 15: no limit
+    logic [3:0] retry;  // time-outs without progress before the QP fails
+    logic [7:0] mtu;  // payload bytes of a packet
+    logic [15:0] window;  // packets in flight, 1..max_window
     logic [7:0] rsvd_2;  // reserved, zero
     logic [23:0] rq_psn;  // first PSN expected
     logic [7:0] rsvd_1;  // reserved, zero
@@ -632,7 +691,7 @@ package ubl_pkg;
     logic [15:0] remote_node;  // peer
     logic [7:0] pd;  // protection domain
     logic [7:0] sq_log2;  // log2 of send ring entries, 0..max_ring_log2
-    logic [7:0] plane;  // plane the QP sends on
+    logic [7:0] planes;  // mask of the planes the QP sends on
     logic [7:0] state;  // new state
   } qp_ctx_t;
   localparam int unsigned QpCtxBytes = 64;
@@ -705,11 +764,14 @@ package ubl_pkg;
     logic [31:0] rkey;  // RETH key; SEND: SENDH length
     logic [3:0] red_op;  // REDH operation
     logic [3:0] red_dtype;  // REDH type
+    logic red_ordered;  // REDH: applied in PSN order
     logic [31:0] imm;  // immediate
     logic [7:0] syndrome;  // AETH syndrome
     logic [23:0] msn;  // AETH MSN
+    logic [6:0] rnum;  // BTH receive number
+    logic [415:0] sack;  // acknowledgement: SACKH, its byte 0 in bits 7:0
   } txd_t;
-  localparam int unsigned TxdBits = 337;
+  localparam int unsigned TxdBits = 761;
 
   // nic_port to nic_core, one per request and READ response descriptor (not per acknowledgement),
   // in order, when its last payload byte has been read
@@ -740,11 +802,14 @@ package ubl_pkg;
     logic [12:0] len;  // payload bytes (= RETH length); READ request: bytes wanted
     logic [3:0] red_op;  // REDH operation
     logic [3:0] red_dtype;  // REDH type
+    logic red_ordered;  // REDH: applied in PSN order
     logic [31:0] imm;  // immediate
     logic [7:0] syndrome;  // AETH syndrome
     logic [23:0] msn;  // AETH MSN
+    logic [6:0] rnum;  // BTH receive number
+    logic [415:0] sack;  // acknowledgement: SACKH, its byte 0 in bits 7:0
   } rxh_t;
-  localparam int unsigned RxhBits = 266;
+  localparam int unsigned RxhBits = 690;
 
   // verdict on a frame without err that may carry payload, nic_core to nic_port, in the order of
   // rxh (acknowledgements and READ requests get none)
@@ -760,8 +825,8 @@ package ubl_pkg;
   } rxv_t;
   localparam int unsigned RxvBits = 128;
 
-  // payload placed, nic_port to nic_core, in verdict order, after the memory's write response (at
-  // once for zero length)
+  // payload placed or dropped, nic_port to nic_core, in verdict order, after the memory's write
+  // response (at once for zero length and drops)
   typedef struct packed {
     logic rsp;  // of a READ response
     logic [15:0] qpn;  // own QPN
@@ -847,15 +912,31 @@ package ubl_pkg;
   // 0: send rings are not read and request packets are dropped as bad_qp
   localparam int unsigned RegNicCtrlEnableLsb = 0;
   localparam int unsigned RegNicCtrlEnableBits = 1;
-  // rw: cycles without acknowledgement progress before a QP fails
+  // rw: cycles without acknowledgement progress before packets are sent again
   localparam logic [31:0] RegNicTimeout = 32'h0000100c;
-  localparam logic [31:0] RegNicTimeoutReset = 32'h000f4240;
+  localparam logic [31:0] RegNicTimeoutReset = 32'h00004000;
   localparam logic [31:0] RegNicObjCmd = 32'h00001010;  // wo: writing runs a command
   localparam int unsigned RegNicObjCmdOpLsb = 0;  // obj_op
   localparam int unsigned RegNicObjCmdOpBits = 8;
   localparam int unsigned RegNicObjCmdIndexLsb = 16;  // object
   localparam int unsigned RegNicObjCmdIndexBits = 16;
   localparam logic [31:0] RegNicObjResult = 32'h00001014;  // ro: obj_result of the last command
+  // rw: cycles before a request is sent again to a receiver that was not ready
+  localparam logic [31:0] RegNicRnrTimer = 32'h00001018;
+  localparam logic [31:0] RegNicRnrTimerReset = 32'h00002000;
+  // rw: packets by which planes may differ before those of a silent plane count as lost
+  localparam logic [31:0] RegNicReorder = 32'h0000101c;
+  localparam logic [31:0] RegNicReorderReset = 32'h000000c0;
+  localparam int unsigned RegNicReorderPacketsLsb = 0;  // packets
+  localparam int unsigned RegNicReorderPacketsBits = 10;
+  // rw: planes on which everything was lost; writing sets or clears
+  localparam logic [31:0] RegNicPlanesDown = 32'h00001020;
+  localparam logic [31:0] RegNicPlanesDownReset = 32'h00000000;
+  localparam int unsigned RegNicPlanesDownMaskLsb = 0;  // mask of planes
+  localparam int unsigned RegNicPlanesDownMaskBits = 8;
+  // rw: cycles after which a plane that is down is tried again
+  localparam logic [31:0] RegNicPlaneProbe = 32'h00001024;
+  localparam logic [31:0] RegNicPlaneProbeReset = 32'h000bebc2;
   localparam logic [31:0] RegNicObjData = 32'h00001040;  // rw: context words, little-endian
   localparam int unsigned RegNicObjDataStride = 4;
   localparam int unsigned RegNicObjDataCount = 16;
@@ -894,6 +975,10 @@ package ubl_pkg;
   localparam logic [31:0] RegNicCntRxCe = 32'h000011a0;  // ro: frames received with CE
   localparam int unsigned RegNicCntRxCeStride = 4;
   localparam int unsigned RegNicCntRxCeCount = 8;
+  // ro: packets sent on the plane that count as lost (but for time-outs)
+  localparam logic [31:0] RegNicCntLost = 32'h000011c0;
+  localparam int unsigned RegNicCntLostStride = 4;
+  localparam int unsigned RegNicCntLostCount = 8;
   // ro: payload bytes sent per plane, low word
   localparam logic [31:0] RegNicCntTxBytes = 32'h00001200;
   localparam int unsigned RegNicCntTxBytesStride = 8;
@@ -904,6 +989,13 @@ package ubl_pkg;
   localparam logic [31:0] RegNicCntCqes = 32'h00001240;  // ro: completions written
   // ro: work requests fetched from send rings
   localparam logic [31:0] RegNicCntWqes = 32'h00001244;
+  localparam logic [31:0] RegNicCntRetransmits = 32'h00001248;  // ro: packets sent again
+  localparam logic [31:0] RegNicCntTimeouts = 32'h0000124c;  // ro: time-outs of QPs
+  localparam logic [31:0] RegNicCntDuplicates = 32'h00001250;  // ro: packets received again
+  // ro: packets dropped because they could not be accepted before their turn
+  localparam logic [31:0] RegNicCntDeferred = 32'h00001254;
+  localparam logic [31:0] RegNicCntRnrSent = 32'h00001258;  // ro: RNR answers sent
+  localparam logic [31:0] RegNicCntRnrReceived = 32'h0000125c;  // ro: RNR answers received
 
 endpackage : ubl_pkg
 /* verilator lint_on SYMRSVDWORD */

@@ -103,7 +103,7 @@ PeerInfo Endpoint::prepare_peer(unsigned rank) {
   p.lanes.resize(stripes_);
   for (unsigned s = 0; s < stripes_; ++s) {
     driver::QpConfig qc;
-    qc.plane = s % device_.planes();
+    qc.planes = config_.planes;
     qc.sq_log2 = config_.sq_log2;
     qc.scq = cq_->cqn();
     qc.rcq = cq_->cqn();
@@ -165,7 +165,9 @@ Endpoint::Lane& Endpoint::lane(unsigned rank, unsigned stripe) {
 }
 
 std::string Endpoint::name(const Lane& l) const {
-  return fmt::format("QP {} on plane {}", l.qp->qpn(), l.qp->plane());
+  const unsigned planes = l.qp->planes();
+  if ((planes & (planes - 1)) != 0) return fmt::format("QP {}", l.qp->qpn());
+  return fmt::format("QP {} on plane {}", l.qp->qpn(), __builtin_ctz(planes));
 }
 
 std::string Endpoint::describe(unsigned rank, unsigned stripe) const {
@@ -209,6 +211,7 @@ void Endpoint::post_send(const SendRequest& r) {
     w.opcode = static_cast<uint8_t>(r.with_imm ? spec::WqeOp::kReduceImm : spec::WqeOp::kReduce);
     w.red_op = static_cast<uint8_t>(spec::RedOp::kAdd);
     w.red_dtype = static_cast<uint8_t>(spec::RedType::kF32);
+    w.ordered = r.ordered ? 1 : 0;
   } else {
     w.opcode = static_cast<uint8_t>(r.with_imm ? spec::WqeOp::kWriteImm : spec::WqeOp::kWrite);
   }
@@ -303,11 +306,39 @@ void Endpoint::fail(const Lane& l, const spec::Cqe& cqe) {
   throw CommError(ErrorKind::kDeviceReported, m);
 }
 
+void Endpoint::drain(uint64_t deadline_ns) {
+  const auto poll_or_wait = [&] {
+    if (poll()) return;
+    if (now_ns() >= deadline_ns)
+      throw CommError(ErrorKind::kTimeout, fmt::format("rank {}: {} requests are not acknowledged",
+                                                       rank_, send_in_flight_));
+    wait(deadline_ns);
+  };
+  for (std::unique_ptr<Peer>& p : peers_) {
+    if (!p || !p->connected) continue;
+    for (Lane& l : p->lanes) {
+      if (l.unsignalled == 0) continue;
+      while (l.qp->free_entries() == 0) poll_or_wait();
+      spec::Wqe w;  // completes behind all others
+      w.opcode = static_cast<uint8_t>(spec::WqeOp::kNop);
+      w.signalled = 1;
+      w.wr_id = l.posted;
+      l.qp->post(w);
+      l.qp->ring();
+      l.signalled.push_back(l.posted++);
+      l.unsignalled = 0;
+      ++send_in_flight_;
+    }
+  }
+  while (send_in_flight_ != 0) poll_or_wait();
+}
+
 std::vector<std::string> Endpoint::take_errors() {
   std::vector<std::string> out;
   while (out.size() < 64) {
     const std::optional<driver::ErrorEntry> e = device_.pop_error();
     if (!e) break;
+    if (e->recovers()) continue;  // a completion says so if it does not
     std::string text = fmt::format("card {}: {}", device_.node(), e->describe());
     if (e->qpn < by_qpn_.size() && by_qpn_[e->qpn] != nullptr)
       text += fmt::format(" (connection to rank {})", by_qpn_[e->qpn]->peer);

@@ -43,6 +43,7 @@ Communicator::Communicator(unsigned rank, unsigned size, driver::Device& device,
   }
   hal::EndpointConfig ec;
   ec.stripes = config_.stripes;
+  ec.planes = config_.planes;
   ec.sq_log2 = config_.sq_log2;
   ec.cq_log2 = config_.cq_log2;
   ec.window = config_.window;
@@ -116,6 +117,8 @@ Bootstrap::Idle Communicator::idle(Bootstrap& bootstrap, const char* what) {
 void Communicator::finalize(Bootstrap& bootstrap) {
   if (endpoint_ == nullptr)
     throw CommError(ErrorKind::kInvalidArgument, "finalize of a communicator without a card");
+  // A queue pair must answer until nobody needs its acknowledgements any more.
+  if (failure_.empty()) endpoint_->drain(fabric_->now_ns() + config_.timeout_ns);
   bootstrap.all_gather(rank_, {}, idle(bootstrap, "end"));
   driver::Device& device = endpoint_->device();
   endpoint_->close();

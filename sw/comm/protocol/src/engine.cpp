@@ -293,6 +293,8 @@ bool Engine::issue(unsigned rank, Peer& p) {
       r.op = s.kind == Step::Kind::kSendReduce || s.kind == Step::Kind::kReduce
                  ? hal::SendRequest::Op::kReduceAddF32
                  : hal::SendRequest::Op::kWrite;
+      // Local additions follow each other without waiting; their order is part of the result.
+      r.ordered = s.kind == Step::Kind::kReduce;
       if (piece.bytes > 0) {
         const uint64_t base = local ? 0 : s.scratch ? scratch_[rank] : p.window;
         r.laddr = s.local + piece.offset;

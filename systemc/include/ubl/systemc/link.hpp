@@ -46,7 +46,7 @@ struct FlitWords {
   bool bit(unsigned lsb) const { return ((flags() >> (lsb - kFlagShift)) & 1u) != 0; }
 };
 
-/// Ring of things that arrive in order, at most one per cycle.
+/// Ring of things that arrive in order.
 template <typename T>
 class DelayLine {
  public:
@@ -77,9 +77,20 @@ class DelayLine {
   size_t head_ = 0, tail_ = 0;
 };
 
+/// Stands between a sender and its link (faults). What it lets through it hands to Link::deliver()
+/// and Link::credit().
+class LinkFilter {
+ public:
+  virtual ~LinkFilter() = default;
+  /// The sender sends a flit: 16 words and the flags.
+  virtual void sent(Cycle now, const uint32_t* data16, uint32_t flags) = 0;
+  /// The receiver returns credits; those that go on to the sender.
+  virtual uint8_t freed(Cycle now, uint8_t mask) = 0;
+};
+
 class Link {
  public:
-  /// Called for every flit that enters the link, before it travels; may change it (faults).
+  /// Called for every flit that enters the link, before it travels; may change it.
   using Tap = std::function<void(Cycle, FlitWords&)>;
 
   Link(std::string name, Cycle flit_delay, Cycle credit_delay)
@@ -116,19 +127,18 @@ class Link {
   void send(Cycle now, const uint32_t* words) { send(now, words, words[spec::Flit::kWords - 1]); }
   /// Data and flags from two places.
   void send(Cycle now, const uint32_t* data16, uint32_t flags) {
-    if (flits_.empty()) *flit_due_ = now + flit_delay_;
-    FlitWords& f = flits_.push(now + flit_delay_);
-    std::memcpy(f.w.data(), data16, spec::kLinkFlitBytes);
-    f.w[spec::Flit::kWords - 1] = flags;
     ++flit_count_;
-    if (f.eop()) {
+    constexpr unsigned kShift = FlitWords::kFlagShift;
+    if ((flags >> (spec::Flit::kEopLsb - kShift) & 1u) != 0) {
       ++frame_count_;
-      byte_count_ += spec::kLinkFlitBytes - f.empty();
+      byte_count_ += spec::kLinkFlitBytes - (flags >> (spec::Flit::kEmptyLsb - kShift) & 63u);
     } else {
       byte_count_ += spec::kLinkFlitBytes;
     }
-    for (const Tap& tap : taps_) tap(now, f);
-    receiver_->wake_at(now + flit_delay_);
+    if (filter_ == nullptr)
+      deliver(now, data16, flags);
+    else
+      filter_->sent(now, data16, flags);
   }
   Cycle credits_due() const { return *credits_due_; }
   uint8_t take_credits() {
@@ -146,11 +156,29 @@ class Link {
     *flit_due_ = flits_.due();
   }
   void return_credits(Cycle now, uint8_t mask) {
+    if (filter_ != nullptr) mask = filter_->freed(now, mask);
+    if (mask != 0) credit(now, mask);
+  }
+
+  // For a filter; nullptr: none. It outlives the traffic of the link.
+  void set_filter(LinkFilter* filter) { filter_ = filter; }
+  /// A flit begins to travel: at most one in a cycle.
+  void deliver(Cycle now, const uint32_t* data16, uint32_t flags) {
+    if (flits_.empty()) *flit_due_ = now + flit_delay_;
+    FlitWords& f = flits_.push(now + flit_delay_);
+    std::memcpy(f.w.data(), data16, spec::kLinkFlitBytes);
+    f.w[spec::Flit::kWords - 1] = flags;
+    for (const Tap& tap : taps_) tap(now, f);
+    receiver_->wake_at(now + flit_delay_);
+  }
+  /// Credits begin to travel. The sender takes one mask a cycle: a second one waits.
+  void credit(Cycle now, uint8_t mask) {
     if (credits_.empty()) *credits_due_ = now + credit_delay_;
     credits_.push(now + credit_delay_) = mask;
     sender_->wake_at(now + credit_delay_);
   }
 
+  // What the sender sent.
   uint64_t flit_count() const { return flit_count_; }
   uint64_t frame_count() const { return frame_count_; }
   uint64_t byte_count() const { return byte_count_; }  ///< frame bytes with FCS
@@ -166,6 +194,7 @@ class Link {
   DelayLine<FlitWords> flits_;
   DelayLine<uint8_t> credits_;
   std::vector<Tap> taps_;
+  LinkFilter* filter_ = nullptr;
   uint64_t flit_count_ = 0, frame_count_ = 0, byte_count_ = 0;
 };
 

@@ -5,9 +5,10 @@
 // per format, one routine that takes a pattern apart and one that rounds an exact number into a
 // format. From the texts of IEEE 754-2019 (clauses 3 and 4.3.1) and of OCP OFP8 revision 1.0.
 //
-// Everywhere: round to nearest with ties to even, once, from the exact value; subnormals kept;
-// signed zeros. A NaN of any sign and payload becomes the one canonical NaN of the target format.
-// Integer arithmetic only, so no result depends on the host's floating-point unit or libm.
+// Everywhere: one rounding, from the exact value: to nearest with ties to even, or stochastic where
+// it is asked for; subnormals kept; signed zeros. A NaN of any sign and payload becomes the one
+// canonical NaN of the target format. Integer arithmetic only, so no result depends on the host's
+// floating-point unit or libm.
 //
 //   format  sign.exponent.fraction  bias  largest      smallest  infinity    canonical NaN
 //   FP32    1.8.23                  127   ~2^128       2^-149    0x7F800000  0x7FC00000
@@ -35,6 +36,21 @@ enum class Overflow : uint8_t {
   kNonFinite,  ///< Infinity of that sign; the canonical NaN in E4M3, which has none.
   kSaturate,   ///< The largest finite number of that sign, for infinities too.
 };
+
+/// Which of its two neighbours in the target a number becomes that lies between them. Magnitudes
+/// are rounded; the sign is kept.
+struct Rounding {
+  /// False: the nearest one, of two equally near the even one. True: the larger magnitude if the
+  /// fraction of the step between the neighbours that lies below the number, cut to 32 bits, plus
+  /// random / 2^32 reaches 1. So with all `random` equally likely the probability of the larger
+  /// magnitude is the fraction, less at most 2^-32, and an exact number never changes. (The rule of
+  /// this project; it is what an adder below the kept bits does.)
+  bool stochastic;
+  uint32_t random;
+};
+inline constexpr Rounding kNearestEven = {false, 0};
+/// Stochastic with these random bits, which each element needs its own of (random.hpp).
+constexpr Rounding stochastic(uint32_t random) { return {true, random}; }
 
 /// A format of a sign, a biased exponent and a trailing significand field (the fraction), most
 /// significant first, followed by `padding_bits` zeros.
@@ -92,6 +108,26 @@ namespace detail {
 [[noreturn]] void bad_pattern(const Format& format, uint32_t x);
 
 constexpr int bit_length(uint64_t x) { return x == 0 ? 0 : 64 - __builtin_clzll(x); }
+
+/// significand x 2^-drop as an integer. A negative drop must not shift ones out.
+constexpr uint64_t round_shift(uint64_t significand, int64_t drop, Rounding rounding) {
+  if (drop <= 0) return significand << -drop;
+  uint64_t kept = drop < 64 ? significand >> drop : 0;
+  if (rounding.stochastic) {
+    uint64_t fraction = 0;  // its leading 32 bits
+    if (drop <= 32) {
+      fraction = significand << (32 - drop);
+    } else if (drop < 96) {
+      fraction = significand >> (drop - 32);
+    }
+    if ((fraction & 0xFFFFFFFF) + rounding.random > 0xFFFFFFFF) ++kept;
+  } else if (drop <= 64) {
+    const uint64_t half = uint64_t{1} << (drop - 1);
+    const uint64_t rest = significand & (half | (half - 1));
+    if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
+  }  // else less than half a unit
+  return kept;
+}
 }  // namespace detail
 
 /// Takes a pattern apart. Throws std::invalid_argument if it has a bit outside the format.
@@ -112,10 +148,10 @@ constexpr Number decode(const Format& format, uint32_t x) {
           format.min_unit() + static_cast<int>(biased) - 1};
 }
 
-/// The pattern nearest to (-1)^negative x significand x 2^exponent, for any exponent; the last step
-/// of every operation. significand = 0 gives a signed zero.
+/// The pattern that (-1)^negative x significand x 2^exponent rounds to, for any exponent; the last
+/// step of every operation. significand = 0 gives a signed zero.
 constexpr uint32_t round_to(const Format& format, bool negative, uint64_t significand, int exponent,
-                            Overflow overflow) {
+                            Overflow overflow, Rounding rounding = kNearestEven) {
   const uint32_t sign = negative ? format.sign_bit() : 0;
   if (significand == 0) return sign;
 
@@ -124,17 +160,9 @@ constexpr uint32_t round_to(const Format& format, bool negative, uint64_t signif
   int64_t unit = int64_t{exponent} + detail::bit_length(significand) - format.precision();
   if (unit < format.min_unit()) unit = format.min_unit();
 
-  // The result's significand in that unit, and what the rounding leaves over.
-  uint64_t kept = 0;
-  const int64_t drop = unit - exponent;
-  if (drop <= 0) {
-    kept = significand << -drop;  // exact: fits in `precision` bits by the choice of unit
-  } else if (drop <= 64) {
-    kept = drop == 64 ? 0 : significand >> drop;
-    const uint64_t half = uint64_t{1} << (drop - 1);
-    const uint64_t rest = significand & (half | (half - 1));
-    if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
-  }  // else less than half a unit: zero
+  // The result's significand in that unit. Where the unit is the finer one, it fits in `precision`
+  // bits by the choice of unit.
+  const uint64_t kept = detail::round_shift(significand, unit - exponent, rounding);
 
   // The leading bit of a normal significand counts 1 into the exponent field, and so does a carry
   // of the rounding into the next binade; a subnormal has no such bit and exponent field 0.
@@ -147,8 +175,9 @@ constexpr uint32_t round_to(const Format& format, bool negative, uint64_t signif
   return sign | static_cast<uint32_t>(fields) << format.padding_bits;
 }
 
-/// The pattern nearest to `x`, infinities and NaN included.
-constexpr uint32_t encode(const Format& format, const Number& x, Overflow overflow) {
+/// The pattern that `x` rounds to, infinities and NaN included.
+constexpr uint32_t encode(const Format& format, const Number& x, Overflow overflow,
+                          Rounding rounding = kNearestEven) {
   switch (x.kind) {
     case Number::Kind::kNan:
       return format.canonical_nan;
@@ -159,14 +188,15 @@ constexpr uint32_t encode(const Format& format, const Number& x, Overflow overfl
     case Number::Kind::kFinite:
       break;
   }
-  return round_to(format, x.negative, x.significand, x.exponent, overflow);
+  return round_to(format, x.negative, x.significand, x.exponent, overflow, rounding);
 }
 
 /// `x`, a pattern of `from`, in the format `to`. Throws std::invalid_argument if it has a bit
 /// outside `from`. With from = to it canonicalises NaN and changes nothing else, unless kSaturate
 /// turns an infinity into the largest finite number.
-constexpr uint32_t convert(const Format& to, const Format& from, uint32_t x, Overflow overflow) {
-  return encode(to, decode(from, x), overflow);
+constexpr uint32_t convert(const Format& to, const Format& from, uint32_t x, Overflow overflow,
+                           Rounding rounding = kNearestEven) {
+  return encode(to, decode(from, x), overflow, rounding);
 }
 
 // Every format to FP32: exact.

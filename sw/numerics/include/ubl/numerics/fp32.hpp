@@ -33,6 +33,10 @@ uint32_t round_f32(bool negative, uint64_t significand, int exponent);
 /// a + b.
 uint32_t add_f32(uint32_t a, uint32_t b);
 
+/// a + b in any format: the exact sum, rounded once to that format; beyond its range an infinity
+/// (E4M3: NaN). Throws std::invalid_argument if a or b has a bit outside the format.
+uint32_t add(const Format& format, uint32_t a, uint32_t b);
+
 /// a x b. Infinity times zero is NaN.
 uint32_t mul_f32(uint32_t a, uint32_t b);
 

@@ -6,6 +6,7 @@
 // one.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -34,6 +35,12 @@ struct Frame {
   uint32_t imm = 0;                                ///< ImmDt
   spec::Syndrome syndrome = spec::Syndrome::kAck;  ///< AETH; parse passes unknown values
   uint32_t msn = 0;                                ///< AETH, 24 bits
+  uint8_t rnum = 0;                                ///< BTH, 7 bits
+  bool red_ordered = false;                        ///< REDH
+  std::array<uint16_t, 8> seen = {};               ///< SACKH, by plane
+  std::array<uint8_t, 32> placed = {};             ///< SACKH, bit i % 8 of byte i / 8
+  uint8_t ce_planes = 0;                           ///< SACKH
+  uint8_t ce_count = 0;                            ///< SACKH
   uint32_t read_len = 0;                           ///< RETH of a READ request: at most kLinkMtu
   uint32_t send_number = 0;                        ///< SENDH, 24 bits
   uint32_t send_offset = 0;                        ///< SENDH, bytes
@@ -52,6 +59,7 @@ struct OpInfo {
   bool immdt = false;
   bool aeth = false;
   bool sendh = false;
+  bool sackh = false;
   bool payload = false;
 };
 OpInfo op_info(spec::PktOp opcode);
@@ -88,7 +96,7 @@ enum class ParseError : uint8_t {
   kBadBth,           ///< partition key, version or a reserved bit
   kBadAddress,       ///< MAC and IP addresses are not those of two nodes of one plane
   kBadClass,         ///< DSCP is not that of a virtual channel
-  kReservedNotZero,  ///< reserved bytes of REDH or SENDH, or padding, are not zero
+  kReservedNotZero,  ///< reserved bytes of REDH, SENDH or SACKH, or padding, are not zero
 };
 /// Stable short name, such as "bad_icrc".
 const char* to_string(ParseError error);

@@ -31,6 +31,7 @@ inline constexpr uint32_t kLinkAethBytes = 4u;  // ACK extended transport header
 inline constexpr uint32_t kLinkImmdtBytes = 4u;  // immediate data header
 inline constexpr uint32_t kLinkRedhBytes = 4u;  // vendor REDUCE header
 inline constexpr uint32_t kLinkSendhBytes = 12u;  // vendor SEND header
+inline constexpr uint32_t kLinkSackhBytes = 52u;  // vendor selective acknowledgement header
 inline constexpr uint32_t kLinkIcrcBytes = 4u;  // invariant CRC
 inline constexpr uint32_t kLinkFcsBytes = 4u;  // Ethernet frame check sequence
 inline constexpr uint32_t kLinkEtherTypeIpv4 = 0x0800u;  // EtherType
@@ -101,7 +102,9 @@ enum class PktOp : uint8_t {
   kReadRequest = 0x0c,
   // RC RDMA READ Response Only: BTH AETH payload; PSN of the request; travels on VC bulk
   kReadResponse = 0x10,
-  kAck = 0x11,  // RC Acknowledge: BTH AETH
+  // RC Acknowledge: BTH AETH SACKH; PSN: all up to it are placed (a NAK: the packet it is about,
+  // all before are placed)
+  kAck = 0x11,
   kReduce = 0xc0,  // vendor REDUCE: BTH RETH REDH payload
   kReduceImm = 0xc1,  // vendor REDUCE with Immediate: BTH RETH REDH ImmDt payload
 };
@@ -134,7 +137,6 @@ inline const char* to_string(PktOp v) {
 enum class Syndrome : uint8_t {
   kAck = 0x1f,  // acknowledge, no end-to-end credit
   kRnr = 0x20,  // receiver not ready
-  kNakSeq = 0x60,  // PSN sequence error
   kNakInvalid = 0x61,  // invalid request
   kNakAccess = 0x62,  // remote access error
   kNakOper = 0x63,  // remote operational error
@@ -146,8 +148,6 @@ inline const char* to_string(Syndrome v) {
       return "ack";
     case Syndrome::kRnr:
       return "rnr";
-    case Syndrome::kNakSeq:
-      return "nak_seq";
     case Syndrome::kNakInvalid:
       return "nak_invalid";
     case Syndrome::kNakAccess:
@@ -394,6 +394,9 @@ struct Bth {
   uint8_t becn = 0;  // 1 bit: on an acknowledgement: a packet since the last one carried CE
   uint32_t dest_qp = 0;  // 24 bits: destination QPN
   uint8_t ack_req = 0;  // 1 bit: acknowledgement requested
+  // 7 bits: SEND and immediates: receives that earlier messages of the QP consumed, modulo 128;
+  // else 0. (In the specification these bits are reserved.)
+  uint8_t rnum = 0;
   uint32_t psn = 0;  // 24 bits: packet sequence number
 
   static constexpr size_t kBytes = 12;
@@ -412,7 +415,7 @@ struct Bth {
     p[5] = static_cast<uint8_t>((dest_qp >> 16));
     p[6] = static_cast<uint8_t>((dest_qp >> 8));
     p[7] = static_cast<uint8_t>(dest_qp);
-    p[8] = static_cast<uint8_t>(((ack_req & 0x1u) << 7));
+    p[8] = static_cast<uint8_t>(((ack_req & 0x1u) << 7) | (rnum & 0x7fu));
     p[9] = static_cast<uint8_t>((psn >> 16));
     p[10] = static_cast<uint8_t>((psn >> 8));
     p[11] = static_cast<uint8_t>(psn);
@@ -435,6 +438,7 @@ struct Bth {
         (static_cast<uint32_t>(p[6]) << 8) |
         static_cast<uint32_t>(p[7]));
     r.ack_req = static_cast<uint8_t>(static_cast<uint32_t>(((p[8] >> 7) & 0x1u)));
+    r.rnum = static_cast<uint8_t>(static_cast<uint32_t>((p[8] & 0x7fu)));
     r.psn = static_cast<uint32_t>(
         (static_cast<uint32_t>(p[9]) << 16) |
         (static_cast<uint32_t>(p[10]) << 8) |
@@ -453,6 +457,7 @@ struct Bth {
            becn == o.becn &&
            dest_qp == o.dest_qp &&
            ack_req == o.ack_req &&
+           rnum == o.rnum &&
            psn == o.psn;
   }
   bool operator!=(const Bth& o) const { return !(*this == o); }
@@ -578,13 +583,14 @@ struct Sendh {
 struct Redh {
   uint8_t op = 0;  // 4 bits: red_op: operation
   uint8_t dtype = 0;  // 4 bits: red_type: element type
+  uint8_t ordered = 0;  // 1 bit: to be applied behind all packets of the QP with lower PSN
 
   static constexpr size_t kBytes = 4;
 
   // Writes kBytes bytes; reserved bits are written as zero.
   void pack(uint8_t* p) const {
     p[0] = static_cast<uint8_t>(((op & 0xfu) << 4) | (dtype & 0xfu));
-    p[1] = 0;
+    p[1] = static_cast<uint8_t>((ordered & 0x1u));
     p[2] = 0;
     p[3] = 0;
   }
@@ -593,12 +599,14 @@ struct Redh {
     Redh r;
     r.op = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 4) & 0xfu)));
     r.dtype = static_cast<uint8_t>(static_cast<uint32_t>((p[0] & 0xfu)));
+    r.ordered = static_cast<uint8_t>(static_cast<uint32_t>((p[1] & 0x1u)));
     return r;
   }
 
   bool operator==(const Redh& o) const {
     return op == o.op &&
-           dtype == o.dtype;
+           dtype == o.dtype &&
+           ordered == o.ordered;
   }
   bool operator!=(const Redh& o) const { return !(*this == o); }
 };
@@ -665,6 +673,173 @@ struct Aeth {
            msn == o.msn;
   }
   bool operator!=(const Aeth& o) const { return !(*this == o); }
+};
+
+// vendor header of an acknowledgement, behind AETH. done = the first PSN not placed.
+// big endian
+struct Sackh {
+  // plane 0: s > 0: done + s - 1 is the highest PSN at or behind done that came by this plane and
+  // was placed or dropped; 0: there is none
+  uint16_t seen0 = 0;
+  uint16_t seen1 = 0;  // plane 1
+  uint16_t seen2 = 0;  // plane 2
+  uint16_t seen3 = 0;  // plane 3
+  uint16_t seen4 = 0;  // plane 4
+  uint16_t seen5 = 0;  // plane 5
+  uint16_t seen6 = 0;  // plane 6
+  uint16_t seen7 = 0;  // plane 7
+  // bytes 16..47 are 256 bits: bit i % 8 of byte 16 + i / 8 is PSN (done & ~63) + i: 1 = placed;
+  // bits below done are 1
+  uint64_t placed0 = 0;
+  uint64_t placed1 = 0;  // bits 64..
+  uint64_t placed2 = 0;  // bits 128..
+  uint64_t placed3 = 0;  // bits 192..
+  // mask of planes on which a packet of the QP carried CE since the last acknowledgement
+  uint8_t ce_planes = 0;
+  uint8_t ce_count = 0;  // how many, at most 255
+
+  static constexpr size_t kBytes = 52;
+
+  // Writes kBytes bytes; reserved bits are written as zero.
+  void pack(uint8_t* p) const {
+    p[0] = static_cast<uint8_t>((seen0 >> 8));
+    p[1] = static_cast<uint8_t>(seen0);
+    p[2] = static_cast<uint8_t>((seen1 >> 8));
+    p[3] = static_cast<uint8_t>(seen1);
+    p[4] = static_cast<uint8_t>((seen2 >> 8));
+    p[5] = static_cast<uint8_t>(seen2);
+    p[6] = static_cast<uint8_t>((seen3 >> 8));
+    p[7] = static_cast<uint8_t>(seen3);
+    p[8] = static_cast<uint8_t>((seen4 >> 8));
+    p[9] = static_cast<uint8_t>(seen4);
+    p[10] = static_cast<uint8_t>((seen5 >> 8));
+    p[11] = static_cast<uint8_t>(seen5);
+    p[12] = static_cast<uint8_t>((seen6 >> 8));
+    p[13] = static_cast<uint8_t>(seen6);
+    p[14] = static_cast<uint8_t>((seen7 >> 8));
+    p[15] = static_cast<uint8_t>(seen7);
+    p[16] = static_cast<uint8_t>((placed0 >> 56));
+    p[17] = static_cast<uint8_t>((placed0 >> 48));
+    p[18] = static_cast<uint8_t>((placed0 >> 40));
+    p[19] = static_cast<uint8_t>((placed0 >> 32));
+    p[20] = static_cast<uint8_t>((placed0 >> 24));
+    p[21] = static_cast<uint8_t>((placed0 >> 16));
+    p[22] = static_cast<uint8_t>((placed0 >> 8));
+    p[23] = static_cast<uint8_t>(placed0);
+    p[24] = static_cast<uint8_t>((placed1 >> 56));
+    p[25] = static_cast<uint8_t>((placed1 >> 48));
+    p[26] = static_cast<uint8_t>((placed1 >> 40));
+    p[27] = static_cast<uint8_t>((placed1 >> 32));
+    p[28] = static_cast<uint8_t>((placed1 >> 24));
+    p[29] = static_cast<uint8_t>((placed1 >> 16));
+    p[30] = static_cast<uint8_t>((placed1 >> 8));
+    p[31] = static_cast<uint8_t>(placed1);
+    p[32] = static_cast<uint8_t>((placed2 >> 56));
+    p[33] = static_cast<uint8_t>((placed2 >> 48));
+    p[34] = static_cast<uint8_t>((placed2 >> 40));
+    p[35] = static_cast<uint8_t>((placed2 >> 32));
+    p[36] = static_cast<uint8_t>((placed2 >> 24));
+    p[37] = static_cast<uint8_t>((placed2 >> 16));
+    p[38] = static_cast<uint8_t>((placed2 >> 8));
+    p[39] = static_cast<uint8_t>(placed2);
+    p[40] = static_cast<uint8_t>((placed3 >> 56));
+    p[41] = static_cast<uint8_t>((placed3 >> 48));
+    p[42] = static_cast<uint8_t>((placed3 >> 40));
+    p[43] = static_cast<uint8_t>((placed3 >> 32));
+    p[44] = static_cast<uint8_t>((placed3 >> 24));
+    p[45] = static_cast<uint8_t>((placed3 >> 16));
+    p[46] = static_cast<uint8_t>((placed3 >> 8));
+    p[47] = static_cast<uint8_t>(placed3);
+    p[48] = static_cast<uint8_t>(ce_planes);
+    p[49] = static_cast<uint8_t>(ce_count);
+    p[50] = 0;
+    p[51] = 0;
+  }
+
+  static Sackh unpack(const uint8_t* p) {
+    Sackh r;
+    r.seen0 = static_cast<uint16_t>(
+        (static_cast<uint32_t>(p[0]) << 8) |
+        static_cast<uint32_t>(p[1]));
+    r.seen1 = static_cast<uint16_t>(
+        (static_cast<uint32_t>(p[2]) << 8) |
+        static_cast<uint32_t>(p[3]));
+    r.seen2 = static_cast<uint16_t>(
+        (static_cast<uint32_t>(p[4]) << 8) |
+        static_cast<uint32_t>(p[5]));
+    r.seen3 = static_cast<uint16_t>(
+        (static_cast<uint32_t>(p[6]) << 8) |
+        static_cast<uint32_t>(p[7]));
+    r.seen4 = static_cast<uint16_t>(
+        (static_cast<uint32_t>(p[8]) << 8) |
+        static_cast<uint32_t>(p[9]));
+    r.seen5 = static_cast<uint16_t>(
+        (static_cast<uint32_t>(p[10]) << 8) |
+        static_cast<uint32_t>(p[11]));
+    r.seen6 = static_cast<uint16_t>(
+        (static_cast<uint32_t>(p[12]) << 8) |
+        static_cast<uint32_t>(p[13]));
+    r.seen7 = static_cast<uint16_t>(
+        (static_cast<uint32_t>(p[14]) << 8) |
+        static_cast<uint32_t>(p[15]));
+    r.placed0 = static_cast<uint64_t>(
+        (static_cast<uint64_t>(p[16]) << 56) |
+        (static_cast<uint64_t>(p[17]) << 48) |
+        (static_cast<uint64_t>(p[18]) << 40) |
+        (static_cast<uint64_t>(p[19]) << 32) |
+        (static_cast<uint64_t>(p[20]) << 24) |
+        (static_cast<uint64_t>(p[21]) << 16) |
+        (static_cast<uint64_t>(p[22]) << 8) |
+        static_cast<uint64_t>(p[23]));
+    r.placed1 = static_cast<uint64_t>(
+        (static_cast<uint64_t>(p[24]) << 56) |
+        (static_cast<uint64_t>(p[25]) << 48) |
+        (static_cast<uint64_t>(p[26]) << 40) |
+        (static_cast<uint64_t>(p[27]) << 32) |
+        (static_cast<uint64_t>(p[28]) << 24) |
+        (static_cast<uint64_t>(p[29]) << 16) |
+        (static_cast<uint64_t>(p[30]) << 8) |
+        static_cast<uint64_t>(p[31]));
+    r.placed2 = static_cast<uint64_t>(
+        (static_cast<uint64_t>(p[32]) << 56) |
+        (static_cast<uint64_t>(p[33]) << 48) |
+        (static_cast<uint64_t>(p[34]) << 40) |
+        (static_cast<uint64_t>(p[35]) << 32) |
+        (static_cast<uint64_t>(p[36]) << 24) |
+        (static_cast<uint64_t>(p[37]) << 16) |
+        (static_cast<uint64_t>(p[38]) << 8) |
+        static_cast<uint64_t>(p[39]));
+    r.placed3 = static_cast<uint64_t>(
+        (static_cast<uint64_t>(p[40]) << 56) |
+        (static_cast<uint64_t>(p[41]) << 48) |
+        (static_cast<uint64_t>(p[42]) << 40) |
+        (static_cast<uint64_t>(p[43]) << 32) |
+        (static_cast<uint64_t>(p[44]) << 24) |
+        (static_cast<uint64_t>(p[45]) << 16) |
+        (static_cast<uint64_t>(p[46]) << 8) |
+        static_cast<uint64_t>(p[47]));
+    r.ce_planes = static_cast<uint8_t>(static_cast<uint32_t>(p[48]));
+    r.ce_count = static_cast<uint8_t>(static_cast<uint32_t>(p[49]));
+    return r;
+  }
+
+  bool operator==(const Sackh& o) const {
+    return seen0 == o.seen0 &&
+           seen1 == o.seen1 &&
+           seen2 == o.seen2 &&
+           seen3 == o.seen3 &&
+           seen4 == o.seen4 &&
+           seen5 == o.seen5 &&
+           seen6 == o.seen6 &&
+           seen7 == o.seen7 &&
+           placed0 == o.placed0 &&
+           placed1 == o.placed1 &&
+           placed2 == o.placed2 &&
+           placed3 == o.placed3 &&
+           ce_planes == o.ce_planes &&
+           ce_count == o.ce_count;
+  }
+  bool operator!=(const Sackh& o) const { return !(*this == o); }
 };
 
 // one cycle of one link direction

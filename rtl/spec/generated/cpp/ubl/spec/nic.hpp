@@ -18,13 +18,29 @@ inline constexpr uint32_t kNicMaxRingLog2 = 12u;  // largest log2 of ring entrie
 inline constexpr uint32_t kNicAckEvery = 16u;  // packets between acknowledgements in steady state
 inline constexpr uint32_t kNicHostIovaBit = 63u;  // address bit that selects host memory
 inline constexpr uint32_t kNicNumMsix = 64u;  // MSI-X vectors
-// messages of a QP in flight; later entries wait in the ring
-inline constexpr uint32_t kNicMaxOutstanding = 16u;
+// messages of a QP in flight, and ring entries read ahead; later entries wait in the ring
+inline constexpr uint32_t kNicMaxOutstanding = 32u;
+// packets of a QP in flight: 8 planes at line rate with MTU 1024 over a round trip of 1.3 us, with
+// MTU 4096 over 5 us
+inline constexpr uint32_t kNicMaxWindow = 512u;
+inline constexpr uint32_t kNicSackBits = 256u;  // PSNs an acknowledgement reports one by one
+// packets lost in a row after which a plane counts as down
+inline constexpr uint32_t kNicPlaneFail = 32u;
+// for how many of them a time-out counts at which only some planes lack acknowledgements
+inline constexpr uint32_t kNicTimeoutFail = 8u;
 // READ packets of a QP in flight: what a responder must be able to keep; more than a round trip at
 // line rate
 inline constexpr uint32_t kNicMaxReads = 32u;
-// cycles without progress before a QP fails (1.28 ms)
-inline constexpr uint32_t kNicDefaultTimeout = 1000000u;
+// cycles without progress before packets are sent again (21 us): several round trips through full
+// queues
+inline constexpr uint32_t kNicDefaultTimeout = 16384u;
+// cycles before a request is sent again to a receiver that was not ready (10.5 us)
+inline constexpr uint32_t kNicDefaultRnrTimer = 8192u;
+// packets by which planes may differ before one counts as silent: more than descriptors and buffers
+// of one plane hold
+inline constexpr uint32_t kNicDefaultReorder = 192u;
+// cycles after which a plane that is down is tried again (1 ms)
+inline constexpr uint32_t kNicDefaultPlaneProbe = 781250u;
 
 // work request opcode
 enum class WqeOp : uint8_t {
@@ -74,9 +90,8 @@ enum class CqeStatus : uint8_t {
   kRemoteAccess = 0x04,  // rkey, bounds or rights refused by the responder
   kRemoteInvalid = 0x05,  // request refused by the responder
   kRemoteOperation = 0x06,  // the responder could not write its memory
-  kSequence = 0x07,  // the responder reports a lost packet
-  kTimeout = 0x08,  // no acknowledgement in time
-  kRnr = 0x09,  // receiver not ready
+  kTimeout = 0x08,  // no acknowledgement, however often sent again
+  kRnr = 0x09,  // receiver not ready, however often asked
   kFlushed = 0x0a,  // the QP is in error; the request was not, or only partly, executed
   // reading the local buffer or the ring failed; receive side: reading the ring failed
   kLocalMemory = 0x0b,
@@ -98,8 +113,6 @@ inline const char* to_string(CqeStatus v) {
       return "remote_invalid";
     case CqeStatus::kRemoteOperation:
       return "remote_operation";
-    case CqeStatus::kSequence:
-      return "sequence";
     case CqeStatus::kTimeout:
       return "timeout";
     case CqeStatus::kRnr:
@@ -131,6 +144,25 @@ inline const char* to_string(QpState v) {
   return "?";
 }
 
+// payload bytes of a packet
+enum class MtuCode : uint8_t {
+  kB4096 = 0x00,  // 4096
+  kB2048 = 0x01,  // 2048
+  kB1024 = 0x02,  // 1024
+};
+
+inline const char* to_string(MtuCode v) {
+  switch (v) {
+    case MtuCode::kB4096:
+      return "b4096";
+    case MtuCode::kB2048:
+      return "b2048";
+    case MtuCode::kB1024:
+      return "b1024";
+  }
+  return "?";
+}
+
 // cause in the error log
 enum class ErrCause : uint8_t {
   kNone = 0x00,  // log empty
@@ -139,17 +171,17 @@ enum class ErrCause : uint8_t {
   kMalformed = 0x03,  // header fields inconsistent or unknown opcode
   kMisrouted = 0x04,  // frame for another node or plane
   kBadQp = 0x05,  // QP does not exist or is not ready
-  kSequence = 0x06,  // packet ahead of the expected PSN, or an answer to nothing that was asked
-  kDuplicate = 0x07,  // packet behind the expected PSN
+  kSequence = 0x06,  // packet beyond the window, or an answer to nothing that was asked
   kAccess = 0x08,  // rkey, bounds or rights
-  kRnr = 0x09,  // SEND or immediate without a posted receive
-  kTimeout = 0x0a,  // no acknowledgement in time
+  kRnr = 0x09,  // the peer was not ready too often; the QP fails
+  kTimeout = 0x0a,  // no acknowledgement, however often sent again; the QP fails
   kNak = 0x0b,  // negative acknowledgement received
   kCqOverflow = 0x0c,  // completion queue full; the QP fails
   kLocal = 0x0d,  // local protection, length, opcode or memory error
   kDma = 0x0e,  // host memory access refused
   kMemWrite = 0x0f,  // writing received payload, or reading payload of a READ response, failed
   kFraming = 0x10,  // flit sequence on the link broken (no sop, no eop, overflow)
+  kPlaneDown = 0x11,  // everything sent on a plane was lost; QPs use the others
 };
 
 inline const char* to_string(ErrCause v) {
@@ -168,8 +200,6 @@ inline const char* to_string(ErrCause v) {
       return "bad_qp";
     case ErrCause::kSequence:
       return "sequence";
-    case ErrCause::kDuplicate:
-      return "duplicate";
     case ErrCause::kAccess:
       return "access";
     case ErrCause::kRnr:
@@ -188,6 +218,8 @@ inline const char* to_string(ErrCause v) {
       return "mem_write";
     case ErrCause::kFraming:
       return "framing";
+    case ErrCause::kPlaneDown:
+      return "plane_down";
   }
   return "?";
 }
@@ -248,7 +280,7 @@ inline const char* to_string(ObjResult v) {
 
 // what nic_port does with a received payload
 enum class RxAction : uint8_t {
-  kDrop = 0x0,  // discard; no done event
+  kDrop = 0x0,  // discard; done event in its place (none for a READ response)
   kWrite = 0x1,  // write to memory; done event after the write response
   kReduce = 0x2,  // read, add, write; done event after the write response
 };
@@ -291,6 +323,9 @@ struct Wqe {
   uint8_t opcode = 0;  // wqe_op: operation
   uint8_t signalled = 0;  // 1 bit: write a completion on success (errors always do)
   uint8_t fence = 0;  // 1 bit: start when all earlier requests of the QP are complete
+  // 1 bit: REDUCE: applied in the order of the ring, behind all earlier packets of the QP; it takes
+  // one plane
+  uint8_t ordered = 0;
   uint8_t vc = 0;  // 2 bits: vc: virtual channel: req or bulk; READ: req (its responses use bulk)
   uint8_t red_op = 0;  // 4 bits: red_op: REDUCE operation
   uint8_t red_dtype = 0;  // 4 bits: red_type: REDUCE element type
@@ -307,7 +342,10 @@ struct Wqe {
   // Writes kBytes bytes; reserved bits are written as zero.
   void pack(uint8_t* p) const {
     p[0] = static_cast<uint8_t>(opcode);
-    p[1] = static_cast<uint8_t>((signalled & 0x1u) | ((fence & 0x1u) << 1));
+    p[1] = static_cast<uint8_t>(
+        (signalled & 0x1u) |
+        ((fence & 0x1u) << 1) |
+        ((ordered & 0x1u) << 2));
     p[2] = static_cast<uint8_t>((vc & 0x3u));
     p[3] = static_cast<uint8_t>(((red_op & 0xfu) << 4) | (red_dtype & 0xfu));
     p[4] = static_cast<uint8_t>(length);
@@ -377,6 +415,7 @@ struct Wqe {
     r.opcode = static_cast<uint8_t>(static_cast<uint32_t>(p[0]));
     r.signalled = static_cast<uint8_t>(static_cast<uint32_t>((p[1] & 0x1u)));
     r.fence = static_cast<uint8_t>(static_cast<uint32_t>(((p[1] >> 1) & 0x1u)));
+    r.ordered = static_cast<uint8_t>(static_cast<uint32_t>(((p[1] >> 2) & 0x1u)));
     r.vc = static_cast<uint8_t>(static_cast<uint32_t>((p[2] & 0x3u)));
     r.red_op = static_cast<uint8_t>(static_cast<uint32_t>(((p[3] >> 4) & 0xfu)));
     r.red_dtype = static_cast<uint8_t>(static_cast<uint32_t>((p[3] & 0xfu)));
@@ -434,6 +473,7 @@ struct Wqe {
     return opcode == o.opcode &&
            signalled == o.signalled &&
            fence == o.fence &&
+           ordered == o.ordered &&
            vc == o.vc &&
            red_op == o.red_op &&
            red_dtype == o.red_dtype &&
@@ -593,7 +633,7 @@ struct Cqe {
 // little endian
 struct QpCtx {
   uint8_t state = 0;  // qp_state: new state
-  uint8_t plane = 0;  // plane the QP sends on
+  uint8_t planes = 0;  // mask of the planes the QP sends on
   uint8_t sq_log2 = 0;  // log2 of send ring entries, 0..max_ring_log2
   uint8_t pd = 0;  // protection domain
   uint16_t remote_node = 0;  // peer
@@ -607,7 +647,10 @@ struct QpCtx {
   uint64_t sq_base = 0;  // card address of the send ring (bit 63: host IOVA), 64-byte aligned
   uint32_t sq_psn = 0;  // 24 bits: first PSN to send
   uint32_t rq_psn = 0;  // 24 bits: first PSN expected
-  uint16_t window = 0;  // packets in flight, 1..32767
+  uint16_t window = 0;  // packets in flight, 1..max_window
+  uint8_t mtu = 0;  // mtu_code: payload bytes of a packet
+  uint8_t retry = 0;  // 4 bits: time-outs without progress before the QP fails
+  uint8_t rnr_retry = 0;  // 4 bits: RNR answers in a row before the QP fails; 15: no limit
   // card address of the receive ring (bit 63: host IOVA), 64-byte aligned; 0 without rq_ring
   uint64_t rq_base = 0;
 
@@ -616,7 +659,7 @@ struct QpCtx {
   // Writes kBytes bytes; reserved bits are written as zero.
   void pack(uint8_t* p) const {
     p[0] = static_cast<uint8_t>(state);
-    p[1] = static_cast<uint8_t>(plane);
+    p[1] = static_cast<uint8_t>(planes);
     p[2] = static_cast<uint8_t>(sq_log2);
     p[3] = static_cast<uint8_t>(pd);
     p[4] = static_cast<uint8_t>(remote_node);
@@ -649,8 +692,8 @@ struct QpCtx {
     p[31] = 0;
     p[32] = static_cast<uint8_t>(window);
     p[33] = static_cast<uint8_t>((window >> 8));
-    p[34] = 0;
-    p[35] = 0;
+    p[34] = static_cast<uint8_t>(mtu);
+    p[35] = static_cast<uint8_t>((retry & 0xfu) | ((rnr_retry & 0xfu) << 4));
     p[36] = 0;
     p[37] = 0;
     p[38] = 0;
@@ -684,7 +727,7 @@ struct QpCtx {
   static QpCtx unpack(const uint8_t* p) {
     QpCtx r;
     r.state = static_cast<uint8_t>(static_cast<uint32_t>(p[0]));
-    r.plane = static_cast<uint8_t>(static_cast<uint32_t>(p[1]));
+    r.planes = static_cast<uint8_t>(static_cast<uint32_t>(p[1]));
     r.sq_log2 = static_cast<uint8_t>(static_cast<uint32_t>(p[2]));
     r.pd = static_cast<uint8_t>(static_cast<uint32_t>(p[3]));
     r.remote_node = static_cast<uint16_t>(
@@ -718,6 +761,9 @@ struct QpCtx {
     r.window = static_cast<uint16_t>(
         static_cast<uint32_t>(p[32]) |
         (static_cast<uint32_t>(p[33]) << 8));
+    r.mtu = static_cast<uint8_t>(static_cast<uint32_t>(p[34]));
+    r.retry = static_cast<uint8_t>(static_cast<uint32_t>((p[35] & 0xfu)));
+    r.rnr_retry = static_cast<uint8_t>(static_cast<uint32_t>(((p[35] >> 4) & 0xfu)));
     r.rq_base = static_cast<uint64_t>(
         static_cast<uint64_t>(p[40]) |
         (static_cast<uint64_t>(p[41]) << 8) |
@@ -732,7 +778,7 @@ struct QpCtx {
 
   bool operator==(const QpCtx& o) const {
     return state == o.state &&
-           plane == o.plane &&
+           planes == o.planes &&
            sq_log2 == o.sq_log2 &&
            pd == o.pd &&
            remote_node == o.remote_node &&
@@ -745,6 +791,9 @@ struct QpCtx {
            sq_psn == o.sq_psn &&
            rq_psn == o.rq_psn &&
            window == o.window &&
+           mtu == o.mtu &&
+           retry == o.retry &&
+           rnr_retry == o.rnr_retry &&
            rq_base == o.rq_base;
   }
   bool operator!=(const QpCtx& o) const { return !(*this == o); }
@@ -1132,115 +1181,157 @@ struct Txd {
   uint32_t rkey = 0;  // 32 bits: RETH key; SEND: SENDH length
   uint8_t red_op = 0;  // 4 bits: REDH operation
   uint8_t red_dtype = 0;  // 4 bits: REDH type
+  uint8_t red_ordered = 0;  // 1 bit: REDH: applied in PSN order
   uint32_t imm = 0;  // 32 bits: immediate
   uint8_t syndrome = 0;  // 8 bits: AETH syndrome
   uint32_t msn = 0;  // 24 bits: AETH MSN
+  uint8_t rnum = 0;  // 7 bits: BTH receive number
+  std::array<uint32_t, 13> sack{};  // 416 bits: acknowledgement: SACKH, its byte 0 in bits 7:0
 
-  static constexpr size_t kBits = 337;
-  static constexpr size_t kWords = 11;
-  static constexpr size_t kOpcodeLsb = 329;
+  static constexpr size_t kBits = 761;
+  static constexpr size_t kWords = 24;
+  static constexpr size_t kOpcodeLsb = 753;
   static constexpr size_t kOpcodeBits = 8;
-  static constexpr size_t kVcLsb = 327;
+  static constexpr size_t kVcLsb = 751;
   static constexpr size_t kVcBits = 2;
-  static constexpr size_t kDstNodeLsb = 311;
+  static constexpr size_t kDstNodeLsb = 735;
   static constexpr size_t kDstNodeBits = 16;
-  static constexpr size_t kDstQpnLsb = 287;
+  static constexpr size_t kDstQpnLsb = 711;
   static constexpr size_t kDstQpnBits = 24;
-  static constexpr size_t kSrcQpnLsb = 271;
+  static constexpr size_t kSrcQpnLsb = 695;
   static constexpr size_t kSrcQpnBits = 16;
-  static constexpr size_t kPsnLsb = 247;
+  static constexpr size_t kPsnLsb = 671;
   static constexpr size_t kPsnBits = 24;
-  static constexpr size_t kAckReqLsb = 246;
+  static constexpr size_t kAckReqLsb = 670;
   static constexpr size_t kAckReqBits = 1;
-  static constexpr size_t kBecnLsb = 245;
+  static constexpr size_t kBecnLsb = 669;
   static constexpr size_t kBecnBits = 1;
-  static constexpr size_t kLaddrLsb = 181;
+  static constexpr size_t kLaddrLsb = 605;
   static constexpr size_t kLaddrBits = 64;
-  static constexpr size_t kLenLsb = 168;
+  static constexpr size_t kLenLsb = 592;
   static constexpr size_t kLenBits = 13;
-  static constexpr size_t kRaddrLsb = 104;
+  static constexpr size_t kRaddrLsb = 528;
   static constexpr size_t kRaddrBits = 64;
-  static constexpr size_t kRkeyLsb = 72;
+  static constexpr size_t kRkeyLsb = 496;
   static constexpr size_t kRkeyBits = 32;
-  static constexpr size_t kRedOpLsb = 68;
+  static constexpr size_t kRedOpLsb = 492;
   static constexpr size_t kRedOpBits = 4;
-  static constexpr size_t kRedDtypeLsb = 64;
+  static constexpr size_t kRedDtypeLsb = 488;
   static constexpr size_t kRedDtypeBits = 4;
-  static constexpr size_t kImmLsb = 32;
+  static constexpr size_t kRedOrderedLsb = 487;
+  static constexpr size_t kRedOrderedBits = 1;
+  static constexpr size_t kImmLsb = 455;
   static constexpr size_t kImmBits = 32;
-  static constexpr size_t kSyndromeLsb = 24;
+  static constexpr size_t kSyndromeLsb = 447;
   static constexpr size_t kSyndromeBits = 8;
-  static constexpr size_t kMsnLsb = 0;
+  static constexpr size_t kMsnLsb = 423;
   static constexpr size_t kMsnBits = 24;
+  static constexpr size_t kRnumLsb = 416;
+  static constexpr size_t kRnumBits = 7;
+  static constexpr size_t kSackLsb = 0;
+  static constexpr size_t kSackBits = 416;
 
   // 32-bit words of the packed port, least significant first.
   void to_words(uint32_t* w) const {
-    w[0] =
-        ((static_cast<uint32_t>(syndrome) & 0xffu) << 24) |
-        (static_cast<uint32_t>(msn) & 0xffffffu);
-    w[1] = static_cast<uint32_t>(imm);
-    w[2] =
-        ((static_cast<uint32_t>(rkey) & 0xffffffu) << 8) |
-        ((static_cast<uint32_t>(red_op) & 0xfu) << 4) |
-        (static_cast<uint32_t>(red_dtype) & 0xfu);
-    w[3] =
-        ((static_cast<uint32_t>(raddr) & 0xffffffu) << 8) |
-        ((static_cast<uint32_t>(rkey) >> 24) & 0xffu);
-    w[4] =
-        ((static_cast<uint32_t>(raddr) >> 24) & 0xffu) |
-        ((static_cast<uint32_t>(raddr >> 32) & 0xffffffu) << 8);
-    w[5] =
-        ((static_cast<uint32_t>(laddr) & 0x7ffu) << 21) |
-        ((static_cast<uint32_t>(len) & 0x1fffu) << 8) |
-        ((static_cast<uint32_t>(raddr >> 32) >> 24) & 0xffu);
-    w[6] =
-        ((static_cast<uint32_t>(laddr) >> 11) & 0x1fffffu) |
-        ((static_cast<uint32_t>(laddr >> 32) & 0x7ffu) << 21);
-    w[7] =
-        ((static_cast<uint32_t>(psn) & 0x1ffu) << 23) |
-        ((static_cast<uint32_t>(ack_req) & 0x1u) << 22) |
-        ((static_cast<uint32_t>(becn) & 0x1u) << 21) |
-        ((static_cast<uint32_t>(laddr >> 32) >> 11) & 0x1fffffu);
-    w[8] =
-        ((static_cast<uint32_t>(dst_qpn) & 0x1u) << 31) |
-        ((static_cast<uint32_t>(src_qpn) & 0xffffu) << 15) |
-        ((static_cast<uint32_t>(psn) >> 9) & 0x7fffu);
-    w[9] =
-        ((static_cast<uint32_t>(dst_node) & 0x1ffu) << 23) |
-        ((static_cast<uint32_t>(dst_qpn) >> 1) & 0x7fffffu);
-    w[10] =
-        ((static_cast<uint32_t>(opcode) & 0xffu) << 9) |
-        ((static_cast<uint32_t>(vc) & 0x3u) << 7) |
-        ((static_cast<uint32_t>(dst_node) >> 9) & 0x7fu);
+    w[0] = sack[0];
+    w[1] = sack[1];
+    w[2] = sack[2];
+    w[3] = sack[3];
+    w[4] = sack[4];
+    w[5] = sack[5];
+    w[6] = sack[6];
+    w[7] = sack[7];
+    w[8] = sack[8];
+    w[9] = sack[9];
+    w[10] = sack[10];
+    w[11] = sack[11];
+    w[12] = sack[12];
+    w[13] =
+        ((static_cast<uint32_t>(syndrome) & 0x1u) << 31) |
+        ((static_cast<uint32_t>(msn) & 0xffffffu) << 7) |
+        (static_cast<uint32_t>(rnum) & 0x7fu);
+    w[14] =
+        ((static_cast<uint32_t>(imm) & 0x1ffffffu) << 7) |
+        ((static_cast<uint32_t>(syndrome) >> 1) & 0x7fu);
+    w[15] =
+        ((static_cast<uint32_t>(rkey) & 0xffffu) << 16) |
+        ((static_cast<uint32_t>(red_op) & 0xfu) << 12) |
+        ((static_cast<uint32_t>(red_dtype) & 0xfu) << 8) |
+        ((static_cast<uint32_t>(red_ordered) & 0x1u) << 7) |
+        ((static_cast<uint32_t>(imm) >> 25) & 0x7fu);
+    w[16] =
+        ((static_cast<uint32_t>(raddr) & 0xffffu) << 16) |
+        ((static_cast<uint32_t>(rkey) >> 16) & 0xffffu);
+    w[17] =
+        ((static_cast<uint32_t>(raddr) >> 16) & 0xffffu) |
+        ((static_cast<uint32_t>(raddr >> 32) & 0xffffu) << 16);
+    w[18] =
+        ((static_cast<uint32_t>(laddr) & 0x7u) << 29) |
+        ((static_cast<uint32_t>(len) & 0x1fffu) << 16) |
+        ((static_cast<uint32_t>(raddr >> 32) >> 16) & 0xffffu);
+    w[19] =
+        ((static_cast<uint32_t>(laddr) >> 3) & 0x1fffffffu) |
+        ((static_cast<uint32_t>(laddr >> 32) & 0x7u) << 29);
+    w[20] =
+        ((static_cast<uint32_t>(psn) & 0x1u) << 31) |
+        ((static_cast<uint32_t>(ack_req) & 0x1u) << 30) |
+        ((static_cast<uint32_t>(becn) & 0x1u) << 29) |
+        ((static_cast<uint32_t>(laddr >> 32) >> 3) & 0x1fffffffu);
+    w[21] =
+        ((static_cast<uint32_t>(src_qpn) & 0x1ffu) << 23) |
+        ((static_cast<uint32_t>(psn) >> 1) & 0x7fffffu);
+    w[22] =
+        ((static_cast<uint32_t>(dst_node) & 0x1u) << 31) |
+        ((static_cast<uint32_t>(dst_qpn) & 0xffffffu) << 7) |
+        ((static_cast<uint32_t>(src_qpn) >> 9) & 0x7fu);
+    w[23] =
+        ((static_cast<uint32_t>(opcode) & 0xffu) << 17) |
+        ((static_cast<uint32_t>(vc) & 0x3u) << 15) |
+        ((static_cast<uint32_t>(dst_node) >> 1) & 0x7fffu);
   }
 
   static Txd from_words(const uint32_t* w) {
     Txd r;
-    r.opcode = static_cast<uint8_t>(((w[10] >> 9) & 0xffu));
-    r.vc = static_cast<uint8_t>(((w[10] >> 7) & 0x3u));
-    r.dst_node = static_cast<uint16_t>(((w[9] >> 23) & 0x1ffu) | ((w[10] & 0x7fu) << 9));
-    r.dst_qpn = static_cast<uint32_t>(((w[8] >> 31) & 0x1u) | ((w[9] & 0x7fffffu) << 1));
-    r.src_qpn = static_cast<uint16_t>(((w[8] >> 15) & 0xffffu));
-    r.psn = static_cast<uint32_t>(((w[7] >> 23) & 0x1ffu) | ((w[8] & 0x7fffu) << 9));
-    r.ack_req = static_cast<uint8_t>(((w[7] >> 22) & 0x1u));
-    r.becn = static_cast<uint8_t>(((w[7] >> 21) & 0x1u));
+    r.opcode = static_cast<uint8_t>(((w[23] >> 17) & 0xffu));
+    r.vc = static_cast<uint8_t>(((w[23] >> 15) & 0x3u));
+    r.dst_node = static_cast<uint16_t>(((w[22] >> 31) & 0x1u) | ((w[23] & 0x7fffu) << 1));
+    r.dst_qpn = static_cast<uint32_t>(((w[22] >> 7) & 0xffffffu));
+    r.src_qpn = static_cast<uint16_t>(((w[21] >> 23) & 0x1ffu) | ((w[22] & 0x7fu) << 9));
+    r.psn = static_cast<uint32_t>(((w[20] >> 31) & 0x1u) | ((w[21] & 0x7fffffu) << 1));
+    r.ack_req = static_cast<uint8_t>(((w[20] >> 30) & 0x1u));
+    r.becn = static_cast<uint8_t>(((w[20] >> 29) & 0x1u));
     r.laddr = static_cast<uint64_t>(
-        static_cast<uint64_t>(((w[5] >> 21) & 0x7ffu)) |
-        (static_cast<uint64_t>((w[6] & 0x1fffffu)) << 11) |
-        (static_cast<uint64_t>(((w[6] >> 21) & 0x7ffu)) << 32) |
-        (static_cast<uint64_t>((w[7] & 0x1fffffu)) << 43));
-    r.len = static_cast<uint16_t>(((w[5] >> 8) & 0x1fffu));
+        static_cast<uint64_t>(((w[18] >> 29) & 0x7u)) |
+        (static_cast<uint64_t>((w[19] & 0x1fffffffu)) << 3) |
+        (static_cast<uint64_t>(((w[19] >> 29) & 0x7u)) << 32) |
+        (static_cast<uint64_t>((w[20] & 0x1fffffffu)) << 35));
+    r.len = static_cast<uint16_t>(((w[18] >> 16) & 0x1fffu));
     r.raddr = static_cast<uint64_t>(
-        static_cast<uint64_t>(((w[3] >> 8) & 0xffffffu)) |
-        (static_cast<uint64_t>((w[4] & 0xffu)) << 24) |
-        (static_cast<uint64_t>(((w[4] >> 8) & 0xffffffu)) << 32) |
-        (static_cast<uint64_t>((w[5] & 0xffu)) << 56));
-    r.rkey = static_cast<uint32_t>(((w[2] >> 8) & 0xffffffu) | ((w[3] & 0xffu) << 24));
-    r.red_op = static_cast<uint8_t>(((w[2] >> 4) & 0xfu));
-    r.red_dtype = static_cast<uint8_t>((w[2] & 0xfu));
-    r.imm = static_cast<uint32_t>(w[1]);
-    r.syndrome = static_cast<uint8_t>(((w[0] >> 24) & 0xffu));
-    r.msn = static_cast<uint32_t>((w[0] & 0xffffffu));
+        static_cast<uint64_t>(((w[16] >> 16) & 0xffffu)) |
+        (static_cast<uint64_t>((w[17] & 0xffffu)) << 16) |
+        (static_cast<uint64_t>(((w[17] >> 16) & 0xffffu)) << 32) |
+        (static_cast<uint64_t>((w[18] & 0xffffu)) << 48));
+    r.rkey = static_cast<uint32_t>(((w[15] >> 16) & 0xffffu) | ((w[16] & 0xffffu) << 16));
+    r.red_op = static_cast<uint8_t>(((w[15] >> 12) & 0xfu));
+    r.red_dtype = static_cast<uint8_t>(((w[15] >> 8) & 0xfu));
+    r.red_ordered = static_cast<uint8_t>(((w[15] >> 7) & 0x1u));
+    r.imm = static_cast<uint32_t>(((w[14] >> 7) & 0x1ffffffu) | ((w[15] & 0x7fu) << 25));
+    r.syndrome = static_cast<uint8_t>(((w[13] >> 31) & 0x1u) | ((w[14] & 0x7fu) << 1));
+    r.msn = static_cast<uint32_t>(((w[13] >> 7) & 0xffffffu));
+    r.rnum = static_cast<uint8_t>((w[13] & 0x7fu));
+    r.sack[0] = w[0];
+    r.sack[1] = w[1];
+    r.sack[2] = w[2];
+    r.sack[3] = w[3];
+    r.sack[4] = w[4];
+    r.sack[5] = w[5];
+    r.sack[6] = w[6];
+    r.sack[7] = w[7];
+    r.sack[8] = w[8];
+    r.sack[9] = w[9];
+    r.sack[10] = w[10];
+    r.sack[11] = w[11];
+    r.sack[12] = w[12];
     return r;
   }
 
@@ -1259,9 +1350,12 @@ struct Txd {
            rkey == o.rkey &&
            red_op == o.red_op &&
            red_dtype == o.red_dtype &&
+           red_ordered == o.red_ordered &&
            imm == o.imm &&
            syndrome == o.syndrome &&
-           msn == o.msn;
+           msn == o.msn &&
+           rnum == o.rnum &&
+           sack == o.sack;
   }
   bool operator!=(const Txd& o) const { return !(*this == o); }
 };
@@ -1343,106 +1437,146 @@ struct Rxh {
   uint16_t len = 0;  // 13 bits: payload bytes (= RETH length); READ request: bytes wanted
   uint8_t red_op = 0;  // 4 bits: REDH operation
   uint8_t red_dtype = 0;  // 4 bits: REDH type
+  uint8_t red_ordered = 0;  // 1 bit: REDH: applied in PSN order
   uint32_t imm = 0;  // 32 bits: immediate
   uint8_t syndrome = 0;  // 8 bits: AETH syndrome
   uint32_t msn = 0;  // 24 bits: AETH MSN
+  uint8_t rnum = 0;  // 7 bits: BTH receive number
+  std::array<uint32_t, 13> sack{};  // 416 bits: acknowledgement: SACKH, its byte 0 in bits 7:0
 
-  static constexpr size_t kBits = 266;
-  static constexpr size_t kWords = 9;
-  static constexpr size_t kErrLsb = 258;
+  static constexpr size_t kBits = 690;
+  static constexpr size_t kWords = 22;
+  static constexpr size_t kErrLsb = 682;
   static constexpr size_t kErrBits = 8;
-  static constexpr size_t kOpcodeLsb = 250;
+  static constexpr size_t kOpcodeLsb = 674;
   static constexpr size_t kOpcodeBits = 8;
-  static constexpr size_t kVcLsb = 248;
+  static constexpr size_t kVcLsb = 672;
   static constexpr size_t kVcBits = 2;
-  static constexpr size_t kSrcNodeLsb = 232;
+  static constexpr size_t kSrcNodeLsb = 656;
   static constexpr size_t kSrcNodeBits = 16;
-  static constexpr size_t kDstQpnLsb = 208;
+  static constexpr size_t kDstQpnLsb = 632;
   static constexpr size_t kDstQpnBits = 24;
-  static constexpr size_t kPsnLsb = 184;
+  static constexpr size_t kPsnLsb = 608;
   static constexpr size_t kPsnBits = 24;
-  static constexpr size_t kAckReqLsb = 183;
+  static constexpr size_t kAckReqLsb = 607;
   static constexpr size_t kAckReqBits = 1;
-  static constexpr size_t kBecnLsb = 182;
+  static constexpr size_t kBecnLsb = 606;
   static constexpr size_t kBecnBits = 1;
-  static constexpr size_t kCeLsb = 181;
+  static constexpr size_t kCeLsb = 605;
   static constexpr size_t kCeBits = 1;
-  static constexpr size_t kRaddrLsb = 117;
+  static constexpr size_t kRaddrLsb = 541;
   static constexpr size_t kRaddrBits = 64;
-  static constexpr size_t kRkeyLsb = 85;
+  static constexpr size_t kRkeyLsb = 509;
   static constexpr size_t kRkeyBits = 32;
-  static constexpr size_t kLenLsb = 72;
+  static constexpr size_t kLenLsb = 496;
   static constexpr size_t kLenBits = 13;
-  static constexpr size_t kRedOpLsb = 68;
+  static constexpr size_t kRedOpLsb = 492;
   static constexpr size_t kRedOpBits = 4;
-  static constexpr size_t kRedDtypeLsb = 64;
+  static constexpr size_t kRedDtypeLsb = 488;
   static constexpr size_t kRedDtypeBits = 4;
-  static constexpr size_t kImmLsb = 32;
+  static constexpr size_t kRedOrderedLsb = 487;
+  static constexpr size_t kRedOrderedBits = 1;
+  static constexpr size_t kImmLsb = 455;
   static constexpr size_t kImmBits = 32;
-  static constexpr size_t kSyndromeLsb = 24;
+  static constexpr size_t kSyndromeLsb = 447;
   static constexpr size_t kSyndromeBits = 8;
-  static constexpr size_t kMsnLsb = 0;
+  static constexpr size_t kMsnLsb = 423;
   static constexpr size_t kMsnBits = 24;
+  static constexpr size_t kRnumLsb = 416;
+  static constexpr size_t kRnumBits = 7;
+  static constexpr size_t kSackLsb = 0;
+  static constexpr size_t kSackBits = 416;
 
   // 32-bit words of the packed port, least significant first.
   void to_words(uint32_t* w) const {
-    w[0] =
-        ((static_cast<uint32_t>(syndrome) & 0xffu) << 24) |
-        (static_cast<uint32_t>(msn) & 0xffffffu);
-    w[1] = static_cast<uint32_t>(imm);
-    w[2] =
-        ((static_cast<uint32_t>(rkey) & 0x7ffu) << 21) |
-        ((static_cast<uint32_t>(len) & 0x1fffu) << 8) |
-        ((static_cast<uint32_t>(red_op) & 0xfu) << 4) |
-        (static_cast<uint32_t>(red_dtype) & 0xfu);
-    w[3] =
-        ((static_cast<uint32_t>(raddr) & 0x7ffu) << 21) |
-        ((static_cast<uint32_t>(rkey) >> 11) & 0x1fffffu);
-    w[4] =
-        ((static_cast<uint32_t>(raddr) >> 11) & 0x1fffffu) |
-        ((static_cast<uint32_t>(raddr >> 32) & 0x7ffu) << 21);
-    w[5] =
-        ((static_cast<uint32_t>(psn) & 0xffu) << 24) |
-        ((static_cast<uint32_t>(ack_req) & 0x1u) << 23) |
-        ((static_cast<uint32_t>(becn) & 0x1u) << 22) |
-        ((static_cast<uint32_t>(ce) & 0x1u) << 21) |
-        ((static_cast<uint32_t>(raddr >> 32) >> 11) & 0x1fffffu);
-    w[6] =
-        ((static_cast<uint32_t>(dst_qpn) & 0xffffu) << 16) |
-        ((static_cast<uint32_t>(psn) >> 8) & 0xffffu);
-    w[7] =
-        ((static_cast<uint32_t>(opcode) & 0x3fu) << 26) |
-        ((static_cast<uint32_t>(vc) & 0x3u) << 24) |
-        ((static_cast<uint32_t>(src_node) & 0xffffu) << 8) |
-        ((static_cast<uint32_t>(dst_qpn) >> 16) & 0xffu);
-    w[8] =
-        ((static_cast<uint32_t>(err) & 0xffu) << 2) |
-        ((static_cast<uint32_t>(opcode) >> 6) & 0x3u);
+    w[0] = sack[0];
+    w[1] = sack[1];
+    w[2] = sack[2];
+    w[3] = sack[3];
+    w[4] = sack[4];
+    w[5] = sack[5];
+    w[6] = sack[6];
+    w[7] = sack[7];
+    w[8] = sack[8];
+    w[9] = sack[9];
+    w[10] = sack[10];
+    w[11] = sack[11];
+    w[12] = sack[12];
+    w[13] =
+        ((static_cast<uint32_t>(syndrome) & 0x1u) << 31) |
+        ((static_cast<uint32_t>(msn) & 0xffffffu) << 7) |
+        (static_cast<uint32_t>(rnum) & 0x7fu);
+    w[14] =
+        ((static_cast<uint32_t>(imm) & 0x1ffffffu) << 7) |
+        ((static_cast<uint32_t>(syndrome) >> 1) & 0x7fu);
+    w[15] =
+        ((static_cast<uint32_t>(rkey) & 0x7u) << 29) |
+        ((static_cast<uint32_t>(len) & 0x1fffu) << 16) |
+        ((static_cast<uint32_t>(red_op) & 0xfu) << 12) |
+        ((static_cast<uint32_t>(red_dtype) & 0xfu) << 8) |
+        ((static_cast<uint32_t>(red_ordered) & 0x1u) << 7) |
+        ((static_cast<uint32_t>(imm) >> 25) & 0x7fu);
+    w[16] =
+        ((static_cast<uint32_t>(raddr) & 0x7u) << 29) |
+        ((static_cast<uint32_t>(rkey) >> 3) & 0x1fffffffu);
+    w[17] =
+        ((static_cast<uint32_t>(raddr) >> 3) & 0x1fffffffu) |
+        ((static_cast<uint32_t>(raddr >> 32) & 0x7u) << 29);
+    w[18] =
+        ((static_cast<uint32_t>(ack_req) & 0x1u) << 31) |
+        ((static_cast<uint32_t>(becn) & 0x1u) << 30) |
+        ((static_cast<uint32_t>(ce) & 0x1u) << 29) |
+        ((static_cast<uint32_t>(raddr >> 32) >> 3) & 0x1fffffffu);
+    w[19] =
+        ((static_cast<uint32_t>(dst_qpn) & 0xffu) << 24) |
+        (static_cast<uint32_t>(psn) & 0xffffffu);
+    w[20] =
+        ((static_cast<uint32_t>(src_node) & 0xffffu) << 16) |
+        ((static_cast<uint32_t>(dst_qpn) >> 8) & 0xffffu);
+    w[21] =
+        ((static_cast<uint32_t>(err) & 0xffu) << 10) |
+        ((static_cast<uint32_t>(opcode) & 0xffu) << 2) |
+        (static_cast<uint32_t>(vc) & 0x3u);
   }
 
   static Rxh from_words(const uint32_t* w) {
     Rxh r;
-    r.err = static_cast<uint8_t>(((w[8] >> 2) & 0xffu));
-    r.opcode = static_cast<uint8_t>(((w[7] >> 26) & 0x3fu) | ((w[8] & 0x3u) << 6));
-    r.vc = static_cast<uint8_t>(((w[7] >> 24) & 0x3u));
-    r.src_node = static_cast<uint16_t>(((w[7] >> 8) & 0xffffu));
-    r.dst_qpn = static_cast<uint32_t>(((w[6] >> 16) & 0xffffu) | ((w[7] & 0xffu) << 16));
-    r.psn = static_cast<uint32_t>(((w[5] >> 24) & 0xffu) | ((w[6] & 0xffffu) << 8));
-    r.ack_req = static_cast<uint8_t>(((w[5] >> 23) & 0x1u));
-    r.becn = static_cast<uint8_t>(((w[5] >> 22) & 0x1u));
-    r.ce = static_cast<uint8_t>(((w[5] >> 21) & 0x1u));
+    r.err = static_cast<uint8_t>(((w[21] >> 10) & 0xffu));
+    r.opcode = static_cast<uint8_t>(((w[21] >> 2) & 0xffu));
+    r.vc = static_cast<uint8_t>((w[21] & 0x3u));
+    r.src_node = static_cast<uint16_t>(((w[20] >> 16) & 0xffffu));
+    r.dst_qpn = static_cast<uint32_t>(((w[19] >> 24) & 0xffu) | ((w[20] & 0xffffu) << 8));
+    r.psn = static_cast<uint32_t>((w[19] & 0xffffffu));
+    r.ack_req = static_cast<uint8_t>(((w[18] >> 31) & 0x1u));
+    r.becn = static_cast<uint8_t>(((w[18] >> 30) & 0x1u));
+    r.ce = static_cast<uint8_t>(((w[18] >> 29) & 0x1u));
     r.raddr = static_cast<uint64_t>(
-        static_cast<uint64_t>(((w[3] >> 21) & 0x7ffu)) |
-        (static_cast<uint64_t>((w[4] & 0x1fffffu)) << 11) |
-        (static_cast<uint64_t>(((w[4] >> 21) & 0x7ffu)) << 32) |
-        (static_cast<uint64_t>((w[5] & 0x1fffffu)) << 43));
-    r.rkey = static_cast<uint32_t>(((w[2] >> 21) & 0x7ffu) | ((w[3] & 0x1fffffu) << 11));
-    r.len = static_cast<uint16_t>(((w[2] >> 8) & 0x1fffu));
-    r.red_op = static_cast<uint8_t>(((w[2] >> 4) & 0xfu));
-    r.red_dtype = static_cast<uint8_t>((w[2] & 0xfu));
-    r.imm = static_cast<uint32_t>(w[1]);
-    r.syndrome = static_cast<uint8_t>(((w[0] >> 24) & 0xffu));
-    r.msn = static_cast<uint32_t>((w[0] & 0xffffffu));
+        static_cast<uint64_t>(((w[16] >> 29) & 0x7u)) |
+        (static_cast<uint64_t>((w[17] & 0x1fffffffu)) << 3) |
+        (static_cast<uint64_t>(((w[17] >> 29) & 0x7u)) << 32) |
+        (static_cast<uint64_t>((w[18] & 0x1fffffffu)) << 35));
+    r.rkey = static_cast<uint32_t>(((w[15] >> 29) & 0x7u) | ((w[16] & 0x1fffffffu) << 3));
+    r.len = static_cast<uint16_t>(((w[15] >> 16) & 0x1fffu));
+    r.red_op = static_cast<uint8_t>(((w[15] >> 12) & 0xfu));
+    r.red_dtype = static_cast<uint8_t>(((w[15] >> 8) & 0xfu));
+    r.red_ordered = static_cast<uint8_t>(((w[15] >> 7) & 0x1u));
+    r.imm = static_cast<uint32_t>(((w[14] >> 7) & 0x1ffffffu) | ((w[15] & 0x7fu) << 25));
+    r.syndrome = static_cast<uint8_t>(((w[13] >> 31) & 0x1u) | ((w[14] & 0x7fu) << 1));
+    r.msn = static_cast<uint32_t>(((w[13] >> 7) & 0xffffffu));
+    r.rnum = static_cast<uint8_t>((w[13] & 0x7fu));
+    r.sack[0] = w[0];
+    r.sack[1] = w[1];
+    r.sack[2] = w[2];
+    r.sack[3] = w[3];
+    r.sack[4] = w[4];
+    r.sack[5] = w[5];
+    r.sack[6] = w[6];
+    r.sack[7] = w[7];
+    r.sack[8] = w[8];
+    r.sack[9] = w[9];
+    r.sack[10] = w[10];
+    r.sack[11] = w[11];
+    r.sack[12] = w[12];
     return r;
   }
 
@@ -1461,9 +1595,12 @@ struct Rxh {
            len == o.len &&
            red_op == o.red_op &&
            red_dtype == o.red_dtype &&
+           red_ordered == o.red_ordered &&
            imm == o.imm &&
            syndrome == o.syndrome &&
-           msn == o.msn;
+           msn == o.msn &&
+           rnum == o.rnum &&
+           sack == o.sack;
   }
   bool operator!=(const Rxh& o) const { return !(*this == o); }
 };
@@ -1549,8 +1686,8 @@ struct Rxv {
   bool operator!=(const Rxv& o) const { return !(*this == o); }
 };
 
-// payload placed, nic_port to nic_core, in verdict order, after the memory's write response (at
-// once for zero length)
+// payload placed or dropped, nic_port to nic_core, in verdict order, after the memory's write
+// response (at once for zero length and drops)
 struct Rxd {
   uint8_t rsp = 0;  // 1 bit: of a READ response
   uint16_t qpn = 0;  // 16 bits: own QPN
@@ -2042,9 +2179,9 @@ inline constexpr uint32_t kNicCtrlReset = 0x00000000u;
 inline constexpr uint32_t kNicCtrlEnableLsb = 0u;
 inline constexpr uint32_t kNicCtrlEnableBits = 1u;
 inline constexpr uint32_t kNicCtrlEnableMask = 0x00000001u;
-// rw: cycles without acknowledgement progress before a QP fails
+// rw: cycles without acknowledgement progress before packets are sent again
 inline constexpr uint32_t kNicTimeout = 0x0000100cu;
-inline constexpr uint32_t kNicTimeoutReset = 0x000f4240u;
+inline constexpr uint32_t kNicTimeoutReset = 0x00004000u;
 inline constexpr uint32_t kNicObjCmd = 0x00001010u;  // wo: writing runs a command
 inline constexpr uint32_t kNicObjCmdOpLsb = 0u;  // obj_op
 inline constexpr uint32_t kNicObjCmdOpBits = 8u;
@@ -2053,6 +2190,24 @@ inline constexpr uint32_t kNicObjCmdIndexLsb = 16u;  // object
 inline constexpr uint32_t kNicObjCmdIndexBits = 16u;
 inline constexpr uint32_t kNicObjCmdIndexMask = 0xffff0000u;
 inline constexpr uint32_t kNicObjResult = 0x00001014u;  // ro: obj_result of the last command
+// rw: cycles before a request is sent again to a receiver that was not ready
+inline constexpr uint32_t kNicRnrTimer = 0x00001018u;
+inline constexpr uint32_t kNicRnrTimerReset = 0x00002000u;
+// rw: packets by which planes may differ before those of a silent plane count as lost
+inline constexpr uint32_t kNicReorder = 0x0000101cu;
+inline constexpr uint32_t kNicReorderReset = 0x000000c0u;
+inline constexpr uint32_t kNicReorderPacketsLsb = 0u;  // packets
+inline constexpr uint32_t kNicReorderPacketsBits = 10u;
+inline constexpr uint32_t kNicReorderPacketsMask = 0x000003ffu;
+// rw: planes on which everything was lost; writing sets or clears
+inline constexpr uint32_t kNicPlanesDown = 0x00001020u;
+inline constexpr uint32_t kNicPlanesDownReset = 0x00000000u;
+inline constexpr uint32_t kNicPlanesDownMaskLsb = 0u;  // mask of planes
+inline constexpr uint32_t kNicPlanesDownMaskBits = 8u;
+inline constexpr uint32_t kNicPlanesDownMaskMask = 0x000000ffu;
+// rw: cycles after which a plane that is down is tried again
+inline constexpr uint32_t kNicPlaneProbe = 0x00001024u;
+inline constexpr uint32_t kNicPlaneProbeReset = 0x000bebc2u;
 inline constexpr uint32_t kNicObjData = 0x00001040u;  // rw: context words, little-endian
 inline constexpr uint32_t kNicObjDataStride = 4u;
 inline constexpr uint32_t kNicObjDataCount = 16u;
@@ -2095,6 +2250,10 @@ inline constexpr uint32_t kNicCntRxBadCount = 8u;
 inline constexpr uint32_t kNicCntRxCe = 0x000011a0u;  // ro: frames received with CE
 inline constexpr uint32_t kNicCntRxCeStride = 4u;
 inline constexpr uint32_t kNicCntRxCeCount = 8u;
+// ro: packets sent on the plane that count as lost (but for time-outs)
+inline constexpr uint32_t kNicCntLost = 0x000011c0u;
+inline constexpr uint32_t kNicCntLostStride = 4u;
+inline constexpr uint32_t kNicCntLostCount = 8u;
 // ro: payload bytes sent per plane, low word
 inline constexpr uint32_t kNicCntTxBytes = 0x00001200u;
 inline constexpr uint32_t kNicCntTxBytesStride = 8u;
@@ -2104,6 +2263,13 @@ inline constexpr uint32_t kNicCntTxBytesHiStride = 8u;
 inline constexpr uint32_t kNicCntTxBytesHiCount = 8u;
 inline constexpr uint32_t kNicCntCqes = 0x00001240u;  // ro: completions written
 inline constexpr uint32_t kNicCntWqes = 0x00001244u;  // ro: work requests fetched from send rings
+inline constexpr uint32_t kNicCntRetransmits = 0x00001248u;  // ro: packets sent again
+inline constexpr uint32_t kNicCntTimeouts = 0x0000124cu;  // ro: time-outs of QPs
+inline constexpr uint32_t kNicCntDuplicates = 0x00001250u;  // ro: packets received again
+// ro: packets dropped because they could not be accepted before their turn
+inline constexpr uint32_t kNicCntDeferred = 0x00001254u;
+inline constexpr uint32_t kNicCntRnrSent = 0x00001258u;  // ro: RNR answers sent
+inline constexpr uint32_t kNicCntRnrReceived = 0x0000125cu;  // ro: RNR answers received
 
 }  // namespace reg
 

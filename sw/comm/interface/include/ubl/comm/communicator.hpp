@@ -15,6 +15,7 @@
 #include "ubl/comm/protocol/engine.hpp"
 #include "ubl/comm/protocol/schedule.hpp"
 #include "ubl/comm/types.hpp"
+#include "ubl/spec/nic.hpp"
 
 namespace ubl::driver {
 class Device;
@@ -36,13 +37,14 @@ enum class Algorithm {
 
 struct CommConfig {
   // Connections.
-  unsigned stripes = 0;       ///< queue pairs per peer; 0: one per plane of the card
-  unsigned sq_log2 = 6;       ///< log2 of send ring entries of a queue pair
-  unsigned cq_log2 = 12;      ///< log2 of completion queue entries
-  uint16_t window = 64;       ///< packets in flight of a queue pair
-  uint64_t memory_base = 0;   ///< card memory that collectives may use;
-  uint64_t memory_bytes = 0;  ///< 0: all of the HBM
-  bool all_peers = false;     ///< connect to every rank, not only to the neighbours of the ring
+  unsigned stripes = 1;   ///< queue pairs per peer, each uses all planes; 0: one per plane
+  uint8_t planes = 0;     ///< planes that packets may take, bit p; 0: all of the card
+  unsigned sq_log2 = 6;   ///< log2 of send ring entries of a queue pair
+  unsigned cq_log2 = 12;  ///< log2 of completion queue entries
+  uint16_t window = spec::kNicMaxWindow;  ///< packets in flight of a queue pair
+  uint64_t memory_base = 0;               ///< card memory that collectives may use;
+  uint64_t memory_bytes = 0;              ///< 0: all of the HBM
+  bool all_peers = false;  ///< connect to every rank, not only to the neighbours of the ring
   /// Memory for sums on their way, at least 64 KiB for reduce(). Without a base it is allocated on
   /// the device if there are all_peers and the collectives may use all of the HBM; given, it must
   /// lie in the memory above. The size must be the same on all ranks, over a fabric the base, too.
@@ -56,7 +58,7 @@ struct CommConfig {
   Algorithm algorithm = Algorithm::kAuto;
   // Waiting.
   uint64_t timeout_ns = 20'000'000;
-  uint64_t error_check_ns = 2'000'000;
+  uint64_t error_check_ns = 8'000'000;  ///< longer than a card tries by itself (5.3 ms)
 };
 
 struct CommStats {

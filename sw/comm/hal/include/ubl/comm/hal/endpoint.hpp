@@ -16,10 +16,11 @@
 namespace ubl::comm::hal {
 
 struct EndpointConfig {
-  unsigned stripes = 0;   ///< queue pairs per peer; stripe s is on plane s % planes. 0: planes
-  unsigned sq_log2 = 6;   ///< log2 of send ring entries of each queue pair
-  unsigned cq_log2 = 12;  ///< log2 of entries of the completion queue
-  uint16_t window = 64;   ///< packets in flight of each queue pair
+  unsigned stripes = 0;           ///< queue pairs per peer; 0: one per plane of the card
+  uint8_t planes = 0;             ///< planes that packets may take, bit p; 0: all of the card
+  unsigned sq_log2 = 6;           ///< log2 of send ring entries of each queue pair
+  unsigned cq_log2 = 12;          ///< log2 of entries of the completion queue
+  uint16_t window = 64;           ///< packets in flight of each queue pair
   spec::Vc vc = spec::Vc::kBulk;  ///< of all requests: a lane must not overtake itself
 };
 
@@ -71,6 +72,9 @@ class Endpoint : public Fabric {
   void charge_call() override;
   std::vector<std::string> take_errors() override;
   std::string describe(unsigned peer, unsigned stripe) const override;
+
+  /// Waits until everything posted is acknowledged; CommError{kTimeout} at `deadline_ns`.
+  void drain(uint64_t deadline_ns);
 
  private:
   struct Lane {

@@ -25,6 +25,7 @@ struct SendRequest {
   uint64_t laddr = 0;  ///< own memory, read until the request is complete
   uint64_t raddr = 0;  ///< peer's memory
   uint32_t bytes = 0;
+  bool ordered = false;  ///< kReduceAddF32: applied behind all earlier requests of the lane
   bool with_imm = false;
   uint32_t imm = 0;     ///< raises a receive completion at the peer, after its memory is written
   bool notify = false;  ///< a send completion is wanted soon

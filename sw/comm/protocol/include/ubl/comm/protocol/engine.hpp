@@ -30,7 +30,7 @@ namespace ubl::comm::protocol {
 
 struct EngineConfig {
   uint64_t timeout_ns = 20'000'000;     ///< without any progress, then kTimeout
-  uint64_t error_check_ns = 2'000'000;  ///< without any progress, then look into the error log;
+  uint64_t error_check_ns = 8'000'000;  ///< without any progress, then look into the error log;
                                         ///< later than the card's own time-out, which says more
 };
 
