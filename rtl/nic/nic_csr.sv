@@ -70,6 +70,12 @@ module nic_csr #(
   output logic        cq_we_o,
   /// Load the MR configuration.
   output logic        mr_we_o,
+  /// write_ctr: the counter is init_idx_o, its value the first two words of obj_data_o.
+  output logic        ctr_we_o,
+  /// It is done.
+  input  logic        ctr_ready_i,
+  /// Counter init_idx_o: {failure, success}.
+  input  logic [63:0] ctr_i,
   /// Tables are being cleared (then the three above write invalid entries).
   output logic        clearing_o,
 
@@ -131,6 +137,14 @@ module nic_csr #(
   input  logic        rnr_sent_i,
   /// RNR was answered.
   input  logic        rnr_rcvd_i,
+  /// A count is added to a counter.
+  input  logic        bump_i,
+  /// An entry wait completed ok.
+  input  logic        wait_i,
+  /// An atomic is executed.
+  input  logic        atomic_i,
+  /// An entry is taken from a push.
+  input  logic        push_i,
   /// Something would happen without new input.
   output logic        busy_o
 );
@@ -164,6 +178,7 @@ module nic_csr #(
   logic [63:0] tx_bytes_q [8];
   logic [31:0] lost_q [8];
   logic [31:0] cqes_q, wqes_q, retransmits_q, timeouts_q, duplicates_q, deferred_q, rnr_sent_q, rnr_rcvd_q;
+  logic [31:0] bumps_q, waits_q, atomics_q, pushes_q;
 
   // ---------------------------------------------------------------------------------------------
   // Error log
@@ -242,6 +257,8 @@ module nic_csr #(
                   ({1'b0, qp.rcq} < 9'(NumCq)) & (qp.sq_base[5:0] == 6'd0) &
                   (qp.rq_ring ? (qp.rq_log2 <= 8'(ubl_pkg::NicMaxRingLog2)) & (qp.rq_base[5:0] == 6'd0)
                               : (qp.rq_log2 == 8'd0) & (qp.rq_base == 64'd0)) &
+                  ~(qp.imm_ctr & qp.rq_ring) &
+                  (qp.err_ctr < (qp.err_ctr_v ? 16'(ubl_pkg::NicNumCtr) : 16'd1)) &
                   (qp.window != 16'd0) & (qp.window <= 16'(ubl_pkg::NicMaxWindow)));
       end
       ubl_pkg::ObjOpWriteCq: begin
@@ -255,6 +272,7 @@ module nic_csr #(
         val_ok = ~mr.valid | (mr_end <= {1'b1, 64'd0});
       end
       ubl_pkg::ObjOpReadQp: ;
+      ubl_pkg::ObjOpWriteCtr, ubl_pkg::ObjOpReadCtr: idx_ok = {1'b0, idx_q} < 17'(ubl_pkg::NicNumCtr);
       ubl_pkg::ObjOpSetError: val_ok = stat_i.state != ubl_pkg::QpStateReset;
       default: op_ok = 1'b0;
     endcase
@@ -279,6 +297,8 @@ module nic_csr #(
                    (clearing_o & ({1'b0, clr_q} < 17'(NumCq)));
   assign mr_we_o = (good & (op_q == ubl_pkg::ObjOpWriteMr)) |
                    (clearing_o & ({1'b0, clr_q} < 17'(NumMr)));
+
+  assign ctr_we_o = good & (op_q == ubl_pkg::ObjOpWriteCtr);
 
   // ---------------------------------------------------------------------------------------------
   // Register access
@@ -380,6 +400,14 @@ module nic_csr #(
         rdata = rnr_sent_q;
       end else if (addr == ubl_pkg::RegNicCntRnrReceived) begin
         rdata = rnr_rcvd_q;
+      end else if (addr == ubl_pkg::RegNicCntBumps) begin
+        rdata = bumps_q;
+      end else if (addr == ubl_pkg::RegNicCntWaits) begin
+        rdata = waits_q;
+      end else if (addr == ubl_pkg::RegNicCntAtomics) begin
+        rdata = atomics_q;
+      end else if (addr == ubl_pkg::RegNicCntPushes) begin
+        rdata = pushes_q;
       end else begin
         hit = 1'b0;
       end
@@ -436,7 +464,7 @@ module nic_csr #(
         end
         default: if (good && op_q == ubl_pkg::ObjOpWriteQp && sub_q != 3'd7) begin
           sub_q <= sub_q + 3'd1;
-        end else begin
+        end else if (!(ctr_we_o && !ctr_ready_i)) begin
           sub_q    <= '0;
           st_q     <= StIdle;
           result_q <= !op_ok ? ubl_pkg::ObjResultBadOp
@@ -444,6 +472,7 @@ module nic_csr #(
                                         : (!val_ok ? ubl_pkg::ObjResultBadValue
                                                    : ubl_pkg::ObjResultOk));
           if (good && op_q == ubl_pkg::ObjOpReadQp) data_q <= 512'(stat_i);
+          if (good && op_q == ubl_pkg::ObjOpReadCtr) data_q <= 512'(ctr_i);
         end
       endcase
     end
@@ -481,6 +510,10 @@ module nic_csr #(
       deferred_q    <= '0;
       rnr_sent_q    <= '0;
       rnr_rcvd_q    <= '0;
+      bumps_q       <= '0;
+      waits_q       <= '0;
+      atomics_q     <= '0;
+      pushes_q      <= '0;
     end else begin
       if (tx_pkt_i) begin
         tx_pkt_q[tx_pkt_plane_i]   <= tx_pkt_q[tx_pkt_plane_i] + 32'd1;
@@ -511,6 +544,10 @@ module nic_csr #(
       if (deferred_i) deferred_q <= deferred_q + 32'd1;
       if (rnr_sent_i) rnr_sent_q <= rnr_sent_q + 32'd1;
       if (rnr_rcvd_i) rnr_rcvd_q <= rnr_rcvd_q + 32'd1;
+      if (bump_i) bumps_q <= bumps_q + 32'd1;
+      if (wait_i) waits_q <= waits_q + 32'd1;
+      if (atomic_i) atomics_q <= atomics_q + 32'd1;
+      if (push_i) pushes_q <= pushes_q + 32'd1;
     end
   end
 

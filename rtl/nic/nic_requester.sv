@@ -36,6 +36,8 @@ module nic_requester #(
   localparam int unsigned MaxMsg = ubl_pkg::NicMaxOutstanding,
   /// Slot index width, do not overwrite.
   localparam int unsigned MsgW = $clog2(MaxMsg),
+  /// Counter index width, do not overwrite.
+  localparam int unsigned CtrW = nic_core_pkg::CtrW,
   /// Width of a count of descriptor credits.
   localparam int unsigned CredW = $clog2(TxdDepth + 1)
 ) (
@@ -131,6 +133,36 @@ module nic_requester #(
   input  logic [QpW-1:0] wake_qpn_i,
   /// Taken.
   output logic           wake_ready_o,
+  /// A QP that waited for a counter must be looked at.
+  input  logic           twake_valid_i,
+  /// QPN.
+  input  logic [QpW-1:0] twake_qpn_i,
+  /// Taken.
+  output logic           twake_ready_o,
+  /// Counter the entry in work waits for.
+  output logic [CtrW-1:0] look_ctr_o,
+  /// Its threshold.
+  output logic [31:0]     look_min_o,
+  /// The counter has a failure.
+  input  logic            look_failed_i,
+  /// It has reached the threshold.
+  input  logic            look_met_i,
+  /// QP cfg_idx_o waits for it from now on.
+  output logic            wait_o,
+  /// QP cfg_idx_o waits for no counter any more.
+  output logic            leave_o,
+  /// A completion counts.
+  output logic                bump_valid_o,
+  /// The count.
+  output nic_core_pkg::bump_t bump_o,
+  /// There is room (registers only).
+  input  logic                bump_ready_i,
+  /// The failure of a QP counts in err_ctr_o.
+  output logic                err_ctr_valid_o,
+  /// The counter.
+  output logic [CtrW-1:0]     err_ctr_o,
+  /// An entry wait completed ok.
+  output logic                cnt_wait_o,
   /// A ring entry is completed and more can be fetched.
   output logic           cons_valid_o,
   /// QPN.
@@ -448,8 +480,8 @@ module nic_requester #(
 
   assign g_misc = (|err_valid_i) | (|txc_valid_i) | tmo_due | rnr_due | sk_v_q | (|ack_able) |
                   (|rxd_valid_i);
-  assign g_cpl  = (cpl_wr_q != cpl_rd_q) & cqe_ready_i & cons_ready_i;
-  assign g_run  = wake_valid_i | (|run_elig);
+  assign g_cpl  = (cpl_wr_q != cpl_rd_q) & cqe_ready_i & cons_ready_i & bump_ready_i;
+  assign g_run  = wake_valid_i | twake_valid_i | (|run_elig);
 
   always_comb begin
     ev_misc = EvAck;
@@ -488,7 +520,7 @@ module nic_requester #(
       unique case (grp)
         2'd0: ev = ev_misc;
         2'd1: ev = EvCpl;
-        2'd2: ev = wake_valid_i ? EvWake : EvRun;
+        2'd2: ev = (wake_valid_i | twake_valid_i) ? EvWake : EvRun;
         default: ev = EvNone;
       endcase
     end
@@ -502,12 +534,13 @@ module nic_requester #(
       EvAck: q = ack.dst_qpn[QpW-1:0];
       EvRxd: q = rxd.qpn[QpW-1:0];
       EvCpl: q = cpl_mem[cpl_rd_q[QpW-1:0]];
-      EvWake: q = wake_qpn_i;
+      EvWake: q = wake_valid_i ? wake_qpn_i : twake_qpn_i;
       default: q = run_qpn;
     endcase
   end
 
-  assign wake_ready_o = ev == EvWake;
+  assign wake_ready_o  = ev == EvWake;
+  assign twake_ready_o = (ev == EvWake) & ~wake_valid_i;
   assign ack_ready_o  = (ev == EvAck) ? ack_hot : '0;
   assign txc_ready_o  = (ev == EvTxc) ? txc_hot : '0;
   assign rxd_ready_o  = (ev == EvRxd) ? rxd_hot : '0;
@@ -539,7 +572,7 @@ module nic_requester #(
   logic [23:0] dist_a, dist_b;
   logic [23:0] out_pkts, ack_k, nak_k, n_psn_cnt, d_last, d_err, d_new;
   logic [7:0] wqe_status;
-  logic is_red, is_read, is_send, has_imm, lkey_ok, last_pkt, wnd_open, head_done, head_err, fail_at;
+  logic is_red, is_read, is_atm, is_send, is_wait, has_imm, bump_valid, wait_on, leave, lkey_ok, last_pkt, wnd_open, head_done, head_err, fail_at;
   logic is_rsp, rsp_take, rxv_valid, rd_note, progress, in_range, follows, bit_taken, bit_acked;
   logic [23:0] fail_psn;
   logic [7:0] fail_st;
@@ -566,6 +599,10 @@ module nic_requester #(
     else below = (64'd1 << d[5:0]) - 64'd1;
   endfunction
 
+  function automatic logic [63:0] swap64(logic [63:0] v);
+    swap64 = {v[7:0], v[15:8], v[23:16], v[31:24], v[39:32], v[47:40], v[55:48], v[63:56]};
+  endfunction
+
   function automatic logic [5:0] index_of(logic [63:0] hot);
     index_of = '0;
     for (int unsigned i = 0; i < 64; i++) begin
@@ -587,14 +624,17 @@ module nic_requester #(
   assign has_imm = (wqe_i.opcode == ubl_pkg::WqeOpWriteImm) |
                    (wqe_i.opcode == ubl_pkg::WqeOpReduceImm);
   assign is_read = wqe_i.opcode == ubl_pkg::WqeOpRead;
+  assign is_atm  = (wqe_i.opcode == ubl_pkg::WqeOpFetchAdd) | (wqe_i.opcode == ubl_pkg::WqeOpCompareSwap);
+  assign is_wait = wqe_i.opcode == ubl_pkg::WqeOpWait;
   assign wqe_kind = is_read ? nic_core_pkg::KindRead
-                            : (wqe_i.ordered ? nic_core_pkg::KindOrdered : nic_core_pkg::KindPlain);
-  assign w_read   = w.kind == nic_core_pkg::KindRead;
-  assign lkey_ok = mr_i.valid & (is_read ? mr_i.local_write : mr_i.local_read) & (mr_i.key == wqe_i.lkey[7:0]) &
+                            : is_atm ? nic_core_pkg::KindAtomic : (wqe_i.ordered ? nic_core_pkg::KindOrdered : nic_core_pkg::KindPlain);
+  // Acknowledged by their data.
+  assign w_read   = (w.kind == nic_core_pkg::KindRead) | (w.kind == nic_core_pkg::KindAtomic);
+  assign lkey_ok = mr_i.valid & ((is_read | is_atm) ? mr_i.local_write : mr_i.local_read) & (mr_i.key == wqe_i.lkey[7:0]) &
                    (mr_i.pd == cfg_i.pd) & ((wqe_i.lkey >> (8 + MrW)) == 32'd0) &
                    (wqe_i.laddr >= mr_i.base) & (l_end <= mr_end);
   assign {rd_addr, rd_len} = rd_mem[{q, ack.psn[ReadW-1:0]}];
-  assign is_rsp  = ack.opcode == ubl_pkg::PktOpReadResponse;
+  assign is_rsp  = (ack.opcode == ubl_pkg::PktOpReadResponse) | (ack.opcode == ubl_pkg::PktOpAtomicResponse);
   assign is_red  = (wqe_i.opcode == ubl_pkg::WqeOpReduce) |
                    (wqe_i.opcode == ubl_pkg::WqeOpReduceImm);
 
@@ -603,9 +643,14 @@ module nic_requester #(
     if (wqe_i.err) wqe_status = ubl_pkg::CqeStatusLocalMemory;
     else if (wqe_i.bad) wqe_status = ubl_pkg::CqeStatusBadOpcode;
     else if (wqe_i.opcode == ubl_pkg::WqeOpNop) wqe_status = ubl_pkg::CqeStatusOk;
-    else if (wqe_i.length > 32'h8000_0000 || (is_red && wqe_i.length[1:0] != 2'd0)) begin
+    else if (is_wait) begin
+      if (look_failed_i) wqe_status = ubl_pkg::CqeStatusCounterFailed;
+    end else if (wqe_i.length > 32'h8000_0000 || (is_atm && wqe_i.length != 32'd8) ||
+                 (wqe_i.inl && wqe_i.length > 32'(ubl_pkg::NicMaxInline)) ||
+                 (is_red && (wqe_i.length[0] || (wqe_i.length[1] &&
+                  (wqe_i.red_dtype == ubl_pkg::RedTypeF32 || wqe_i.red_dtype == ubl_pkg::RedTypeI32))))) begin
       wqe_status = ubl_pkg::CqeStatusLocalLength;
-    end else if (wqe_i.length != 32'd0 && !lkey_ok) begin
+    end else if (wqe_i.length != 32'd0 && !wqe_i.inl && !lkey_ok) begin
       wqe_status = ubl_pkg::CqeStatusLocalProtection;
     end
   end
@@ -626,7 +671,7 @@ module nic_requester #(
         cand[p] = mask_up[p] & cred_i[3*p + (run_sel[0] ? 32'(ubl_pkg::VcBulk) : 32'(ubl_pkg::VcReq))] &
                   ~(rtx_valid_i & rtx_plane_i == 3'(p));
       end
-      if (wqe_i.ordered) mask_up = first_plane(mask_up);
+      if (wqe_i.ordered || is_atm) mask_up = first_plane(mask_up);
       cand     = cand & mask_up;
       // Again, but not on the plane that lost it, if there is another one.
       if (again && (cand & ~(Planes'(1) << pkt_plane)) != '0) cand = cand & ~(Planes'(1) << pkt_plane);
@@ -757,6 +802,8 @@ module nic_requester #(
     cnt_dup     = 1'b0;
     cnt_rnr     = 1'b0;
     start_all   = 1'b0;
+    wait_on     = 1'b0;
+    leave       = ev == EvInit;
     progress    = 1'b0;
     rxv_valid   = 1'b0;
     rsp_take    = 1'b0;
@@ -787,7 +834,7 @@ module nic_requester #(
     bit_taken = b.taken[word_psn[5:0]];
     bit_acked = b.acked[word_psn[5:0]];
     wnd_open = (out_pkts < 24'(cfg_i.window)) &
-               ~(is_read & ((out_pkts >= 24'(MaxReads)) | w.rd_stale));
+               ~((is_read | is_atm) & ((out_pkts >= 24'(MaxReads)) | w.rd_stale));
     ncut     = (wqe_i.length + mtu - 32'd1) >> mtu_sh;
     n_psn_cnt = (wqe_i.length == 32'd0) ? 24'd1 : ncut[23:0];
     ack_k    = ack.psn + 24'd1 - w.una;
@@ -907,9 +954,12 @@ module nic_requester #(
           log_d.cause = ubl_pkg::ErrCauseBadQp;
           log_d.qpn   = ack.dst_qpn[15:0];
         end else if (is_rsp) begin
-          rsp_take = w_read & ~w.rd_stale & in_range & ~bit_taken & ~bit_acked & (ack.len == rd_len);
+          rsp_take = w_read & ~w.rd_stale & in_range &
+                     ((w.kind == nic_core_pkg::KindAtomic) == (ack.opcode == ubl_pkg::PktOpAtomicResponse)) & ~bit_taken & ~bit_acked & (ack.len == rd_len);
           // Nobody asked for what is ahead, or for another length.
-          log_valid   = ~rsp_take & (in_range ? (~w_read | (ack.len != rd_len)) : ~nak_k[23]);
+          log_valid   = ~rsp_take & (in_range ? (~w_read | (ack.len != rd_len) |
+                                   ((w.kind == nic_core_pkg::KindAtomic) != (ack.opcode == ubl_pkg::PktOpAtomicResponse)))
+                                  : ~nak_k[23]);
           cnt_dup     = ~rsp_take & ~log_valid;
           log_d.cause = ubl_pkg::ErrCauseSequence;
           if (rsp_take) begin
@@ -1128,8 +1178,13 @@ module nic_requester #(
           end else if (!w.mid && (w.nmsg == (MsgW+1)'(MaxMsg) ||
                                   (wqe_i.fence && w.nmsg != '0))) begin
             no_run = 1'b1;
+          end else if (!w.mid && is_wait && wqe_status == ubl_pkg::CqeStatusOk && !look_met_i) begin
+            // The count that changes that calls it.
+            no_run  = 1'b1;
+            wait_on = 1'b1;
           end else if (!w.mid && (wqe_status != ubl_pkg::CqeStatusOk ||
-                                  wqe_i.opcode == ubl_pkg::WqeOpNop)) begin
+                                  wqe_i.opcode == ubl_pkg::WqeOpNop || is_wait)) begin
+            leave          = is_wait;
             msg_push       = 1'b1;
             new_msg.status = wqe_status;
             new_msg.first  = w.next;
@@ -1170,7 +1225,7 @@ module nic_requester #(
     remain   = wqe_i.length - tx_off;
     last_pkt = remain <= mtu;
     pkt_len  = last_pkt ? remain[12:0] : mtu[12:0];
-    rd_note  = tx_valid & is_read;
+    rd_note  = tx_valid & (is_read | is_atm);
     if (tx_valid) begin
       tx_d.vc      = wqe_i.vc;
       tx_d.laddr   = wqe_i.laddr + {32'd0, tx_off};
@@ -1178,12 +1233,25 @@ module nic_requester #(
       tx_d.raddr   = wqe_i.raddr + {32'd0, tx_off};
       tx_d.rkey    = wqe_i.rkey;
       tx_d.psn     = tx_psn;
+      tx_d.inl     = wqe_i.inl;
+      if (wqe_i.inl) tx_d.sack[127:0] = wqe_i.operand;
       tx_d.ack_req = again | (last_pkt & (wqe_i.signalled | ~follows)) |
                      // In a larger one the receiver's own count is enough.
                      (cfg_i.window < 10'(AckEvery) & (out_pkts + 24'd1 >= 24'(cfg_i.window)));
       if (is_read) begin
         tx_d.opcode  = ubl_pkg::PktOpReadRequest;
         tx_d.ack_req = 1'b0;
+      end else if (is_atm) begin
+        // On the wire the operands are 16 bytes, most significant first.
+        tx_d.opcode  = ubl_pkg::PktOpFetchAdd;
+        tx_d.ack_req = 1'b0;
+        tx_d.len     = 13'd16;
+        tx_d.inl     = 1'b1;
+        tx_d.sack[63:0] = swap64(wqe_i.operand[63:0]);
+        if (wqe_i.opcode == ubl_pkg::WqeOpCompareSwap) begin
+          tx_d.opcode       = ubl_pkg::PktOpCompareSwap;
+          tx_d.sack[127:64] = swap64(wqe_i.operand[127:64]);
+        end
       end else if (is_red) begin
         tx_d.opcode    = ubl_pkg::PktOpReduce;
         tx_d.red_op    = wqe_i.red_op;
@@ -1262,6 +1330,8 @@ module nic_requester #(
       n.lost_v   = 1'b0;
       n.rnr_wait = 1'b0;
       cpl_push   = (n.nmsg != '0);
+      wait_on    = 1'b0;
+      leave      = 1'b1;
     end
     n.outst = (n.state == StReady) & (n.next != n.una);
 
@@ -1307,6 +1377,7 @@ module nic_requester #(
     rxv_o.psn    = ack.psn;
     rxv_o.addr   = rd_addr;
     rxv_o.len    = ack.len;
+    rxv_o.swap8  = ack.opcode == ubl_pkg::PktOpAtomicResponse;
   end
   assign rxv_valid_o  = rxv_valid;
   assign rxv_plane_o  = ack_plane;
@@ -1348,6 +1419,23 @@ module nic_requester #(
   assign down_o           = down_q;
   assign failed_valid_o = (ev != EvNone) & (n.state == StError) & (w.state != StError);
   assign failed_qpn_o   = q;
+
+  // Counters
+  assign look_ctr_o = wqe_i.imm[CtrW-1:0];
+  assign look_min_o = wqe_i.length;
+  assign wait_o     = wait_on;
+  assign leave_o    = leave;
+  assign bump_valid = cqe_valid & wqe_i.bump;
+  assign bump_valid_o = bump_valid;
+  always_comb begin
+    bump_o      = '0;
+    bump_o.ctr  = wqe_i.ctr;
+    bump_o.fail = cqe_status != ubl_pkg::CqeStatusOk;
+    bump_o.add  = 32'd1;
+  end
+  assign err_ctr_valid_o = failed_valid_o & (w.state == StReady) & cfg_i.err_ctr_v & (ev != EvInit);
+  assign err_ctr_o       = cfg_i.err_ctr;
+  assign cnt_wait_o      = cqe_valid & is_wait & (cqe_status == ubl_pkg::CqeStatusOk);
 
   assign cqe_valid_o = cqe_valid & (wqe_i.signalled | (cqe_status != ubl_pkg::CqeStatusOk));
   always_comb begin
@@ -1496,7 +1584,7 @@ module nic_requester #(
     if (msg_push) msg_mem[{q, w.emit[MsgW-1:0]}] <= new_msg;
     if (b_we) word_mem[{q, word_psn[WinW-1:6]}] <= nb;
     if (tx_valid) pkt_mem[{q, tx_psn[WinW-1:0]}] <= {tx_plane, w.next[MarkW-1:0] + MarkW'(1)};
-    if (rd_note) rd_mem[{q, tx_psn[ReadW-1:0]}] <= {tx_d.laddr, tx_d.len};
+    if (rd_note) rd_mem[{q, tx_psn[ReadW-1:0]}] <= {tx_d.laddr, pkt_len};
     if (run_push) run_mem[{run_push_id, run_wr_q[run_push_id][QpW-1:0]}] <= q;
     if (cpl_push) cpl_mem[cpl_wr_q[QpW-1:0]] <= q;
     if (tmo_push) begin
@@ -1580,7 +1668,7 @@ module nic_requester #(
 
   // A time-out that is due shows in deadline_o, not here.
   assign busy_o = (|err_valid_i) | (|txc_valid_i) | (|ack_able) | sk_v_q | (|rxd_valid_i) |
-                  (cpl_wr_q != cpl_rd_q) | wake_valid_i | (|run_elig) | (|pd_log_q);
+                  (cpl_wr_q != cpl_rd_q) | wake_valid_i | twake_valid_i | (|run_elig) | (|pd_log_q);
 
   `UBL_ASSERT_INIT(msg_bits, MsgBits == $bits(msg_t) && CtxBits == $bits(ctx_t) &&
                    WordBits == $bits(word_t))
@@ -1618,5 +1706,9 @@ module nic_requester #(
   `UBL_COVER(plane_down, |pd_log_q)
   `UBL_COVER(plane_probe, tx_valid && down_q[tx_plane] && up[tx_plane])
   `UBL_COVER(old_ack, sk_load && ack_k[23])
+  `UBL_COVER(counter_wait, wait_on)
+  `UBL_COVER(counter_met, leave && is_wait && ev == EvRun && !n.stop)
+  `UBL_COVER(counter_failed, leave && is_wait && ev == EvRun && n.stop)
+  `UBL_COVER(wait_dies, go_error && arrived && is_wait)
 
 endmodule
