@@ -264,6 +264,9 @@ void Card::exchange_host(Cycle now) {
   n.db_valid_i = h.db_valid_o;
   if (h.db_valid_o != 0) n.db_i = h.db_o;
   h.db_ready_i = n.db_ready_o;
+  n.push_valid_i = h.push_valid_o;
+  if (h.push_valid_o != 0) n.push_i = h.push_o;
+  h.push_ready_i = n.push_ready_o;
   n.dma_rsp_valid_i = h.dma_rsp_valid_o;
   if (h.dma_rsp_valid_o != 0) n.dma_rsp_i = h.dma_rsp_o;
   // nic_core -> host_if
@@ -274,8 +277,8 @@ void Card::exchange_host(Cycle now) {
   n.dma_req_ready_i = h.dma_req_ready_o;
 
   c.host_active = h.idle_o == 0 || h.csr_rsp_valid_i != 0 || h.dma_req_valid_i != 0;
-  c.nic_active =
-      n.idle_o == 0 || n.csr_req_valid_i != 0 || n.db_valid_i != 0 || n.dma_rsp_valid_i != 0;
+  c.nic_active = n.idle_o == 0 || n.csr_req_valid_i != 0 || n.db_valid_i != 0 ||
+                 n.push_valid_i != 0 || n.dma_rsp_valid_i != 0;
 }
 
 void Card::exchange_plane(Plane& p, unsigned i, Cycle now) {

@@ -217,6 +217,9 @@ module nic_trigger #(
   assign walk_wait = wait_mem[walk_qp_q];
   assign walk_ctr  = ctr_mem[walk_ctr_q];
   assign walk_over = walk_ctr[31:0] - walk_wait[31:0];
+  // Only the signs matter.
+  logic unused_over;
+  assign unused_over = ^{look_over[30:0], walk_over[30:0]};
   assign walk_go   = walk_q & ~wait_i & ~leave_i & ~clear_i;
   assign wake_room = wake_level <= 3'd3;
   assign walk_off  = walk_go & wake_room & (~walk_over[31] | (walk_ctr[63:32] != 32'd0));

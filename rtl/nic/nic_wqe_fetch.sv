@@ -217,6 +217,8 @@ module nic_wqe_fetch #(
   logic [511:0] push_q;
   logic [15:0] db_qpn, db_tail;
   ubl_pkg::wqe_t push_wqe;
+  logic [15:0] push_index;
+  logic unused_push_wqe;
   logic clear_tag, clear_qp;
   logic [QpW-1:0] q;
   ctl_t w, n;
@@ -242,9 +244,11 @@ module nic_wqe_fetch #(
   assign is_fetch  = ~init_valid_i & ~db_valid_i & ~is_push & ~is_cons & can_fetch;
   // The copy of the entry before must have gone on.
   assign push_ready_o = db_ready_o & ~db_valid_i & ~push_valid_q;
-  assign push_wqe  = ubl_pkg::wqe_t'(push_i.data);
+  assign push_wqe   = ubl_pkg::wqe_t'(push_i.data);
+  assign push_index = push_wqe.index;
+  assign unused_push_wqe = ^push_wqe;
   assign db_qpn    = is_push ? push_i.index : db_qpn_i;
-  assign db_tail   = is_push ? push_wqe.index + 16'd1 : db_tail_i;
+  assign db_tail   = is_push ? push_index + 16'd1 : db_tail_i;
   assign cons_take = is_cons;
   assign db_recv_ok_o = is_db & db_recv_i & db_in_range & (ctl_state_i != 2'd0);
 
@@ -299,7 +303,7 @@ module nic_wqe_fetch #(
         db_ok_o  = is_db;
         n.tail   = db_tail;
         // Everything before it is read: no need to read it.
-        push_here = is_push & (w.fetch == push_wqe.index) & (w.tail == push_wqe.index) & enable_i &
+        push_here = is_push & (w.fetch == push_index) & (w.tail == push_index) & enable_i &
                     (ahead < 16'(Depth)) & (ctl_state_i == 2'd1) & (free_wr_q != free_rd_q);
         if (push_here) n.fetch = db_tail;
         fq_push  = ~w.queued & (n.fetch != db_tail);
