@@ -111,6 +111,9 @@ void Qp::connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uin
     ctx.rq_log2 = static_cast<uint8_t>(*cfg_.rq_log2);
     ctx.rq_base = rq_ring_->card_addr();
   }
+  ctx.imm_ctr = cfg_.imm_counter;
+  ctx.err_ctr_v = cfg_.error_counter.has_value();
+  ctx.err_ctr = cfg_.error_counter.value_or(0);
   uint8_t bytes[spec::QpCtx::kBytes] = {};
   ctx.pack(bytes);
   dev_.object_command(spec::ObjOp::kWriteQp, qpn_, bytes);
@@ -142,6 +145,22 @@ void Qp::ring() {
   if (!connected_ || told_ == tail_) return;
   told_ = tail_;
   ring_doorbell(dev_.transport(), reg::kDbSq + uint64_t{qpn_} * reg::kDbSqStride, tail_);
+}
+
+void Qp::push(const spec::Wqe& wqe) {
+  ring();
+  spec::Wqe entry = wqe;
+  entry.index = tail_;
+  post(entry);
+  if (!connected_) return;
+  told_ = tail_;
+  uint8_t bytes[spec::Wqe::kBytes] = {};
+  entry.pack(bytes);
+  Transport& transport = dev_.transport();
+  // The copy in the ring is there before the device can look for it.
+  std::atomic_thread_fence(std::memory_order_release);
+  transport.charge(HostCost::kPush, 1);
+  transport.write_burst(kBarDoorbell, reg::kDbPush + uint64_t{qpn_} * reg::kDbPushStride, bytes);
 }
 
 void Qp::need_receive_ring(const char* call, bool needed) const {
@@ -229,10 +248,7 @@ void Qp::on_completion(const spec::Cqe& cqe) {
 spec::QpStatus Qp::query() {
   dev_.object_command(spec::ObjOp::kReadQp, qpn_, nullptr);
   uint8_t bytes[spec::QpStatus::kBytes] = {};
-  for (unsigned i = 0; i < spec::QpStatus::kBytes / 4; ++i) {
-    const uint32_t word = dev_.transport().read32(0, reg::kNicObjData + i * reg::kNicObjDataStride);
-    for (unsigned b = 0; b < 4; ++b) bytes[4 * i + b] = static_cast<uint8_t>(word >> 8 * b);
-  }
+  dev_.read_object_data(bytes, sizeof bytes);
   return spec::QpStatus::unpack(bytes);
 }
 
