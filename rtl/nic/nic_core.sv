@@ -108,8 +108,8 @@ module nic_core #(
   localparam int unsigned QpW = $clog2(NumQp);
   localparam int unsigned CqW = $clog2(NumCq);
   localparam int unsigned MrW = $clog2(NumMr);
-  // DMA tags: 0xxxxxxx send rings, 10xxxxxx receive rings, 11xxxxxx completions.
-  localparam int unsigned NumTags = 128;
+  // DMA tags: 0xxxxxxxxx send rings, 10xxxxxxxx receive rings, 11xxxxxxxx completions.
+  localparam int unsigned NumTags = ubl_pkg::NicSqTags;
   localparam int unsigned TagW = $clog2(NumTags);
   localparam int unsigned NumRqTags = 64;
   localparam int unsigned RqTagW = $clog2(NumRqTags);
@@ -502,7 +502,7 @@ module nic_core #(
     .wqe_slot_i(wqe_slot), .wqe_o(wqe),
     .stat_idx_i(stat_idx[QpW-1:0]), .stat_tail_o(stat_tail),
     .rd_valid_o(rd_valid), .rd_tag_o(rd_tag), .rd_addr_o(rd_addr), .rd_ready_i(rd_ready),
-    .rr_valid_i(dma_rsp_valid_i & ~dma_rsp_i.tag[7]), .rr_tag_i(dma_rsp_i.tag[TagW-1:0]),
+    .rr_valid_i(dma_rsp_valid_i & ~dma_rsp_i.tag[9]), .rr_tag_i(dma_rsp_i.tag[TagW-1:0]),
     .rr_err_i(dma_rsp_i.err), .rr_data_i(dma_rsp_i.data),
     .err_valid_o(fch_err_v), .err_o(fch_err), .err_ready_i(err_ready[2]),
     .log_valid_o(log_fch_v), .log_o(log_fch), .rlog_valid_o(log_rd_v), .rlog_o(log_rd),
@@ -528,7 +528,7 @@ module nic_core #(
     .stat_idx_i(stat_idx[QpW-1:0]), .stat_tail_o(unused_rq[16:1]),
     .rd_valid_o(rq_rd_valid), .rd_tag_o(rq_rd_tag), .rd_addr_o(rq_rd_addr),
     .rd_ready_i(rq_rd_ready),
-    .rr_valid_i(dma_rsp_valid_i & (dma_rsp_i.tag[7:6] == 2'b10)),
+    .rr_valid_i(dma_rsp_valid_i & (dma_rsp_i.tag[9:8] == 2'b10)),
     .rr_tag_i(dma_rsp_i.tag[RqTagW-1:0]),
     .rr_err_i(dma_rsp_i.err), .rr_data_i(dma_rsp_i.data),
     .err_valid_o(rq_err_v), .err_o(rq_err), .err_ready_i(err_ready[2] & ~fch_err_v),
@@ -716,7 +716,7 @@ module nic_core #(
   always_comb begin
     rd_req      = '0;
     rd_req.kind = ubl_pkg::DmaKindRead;
-    rd_req.tag  = rd_sel_rq ? {2'b10, 6'(rq_rd_tag)} : 8'(rd_tag);
+    rd_req.tag  = rd_sel_rq ? {2'b10, 8'(rq_rd_tag)} : 10'(rd_tag);
     rd_req.addr = rd_sel_rq ? rq_rd_addr : rd_addr;
     rd_req.len  = 7'(ubl_pkg::WqeBytes);
   end
@@ -728,7 +728,7 @@ module nic_core #(
   assign rq_rd_ready   = dma_load & dma_sel_rd & rd_sel_rq;
   assign cpl_req_ready = dma_load & ~dma_sel_rd;
   assign dma_issued    = dma_valid_q & dma_req_ready_i & (dma_q.kind == ubl_pkg::DmaKindWrite);
-  assign dma_wr_rsp    = dma_rsp_valid_i & (dma_rsp_i.tag[7:6] == 2'b11);
+  assign dma_wr_rsp    = dma_rsp_valid_i & (dma_rsp_i.tag[9:8] == 2'b11);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -21,9 +21,11 @@ package nic_core_pkg;
   localparam logic [1:0] ClsReq = 2'd1;   // a descriptor slot of VC req
   localparam logic [1:0] ClsBulk = 2'd2;  // a descriptor slot of VC bulk
   localparam logic [1:0] ClsFree = 2'd3;  // none: completes without a packet
-  // With it a slot's class has a bit for a fence and a kind: packets of two kinds are never
-  // outstanding together.
-  localparam int unsigned ClassBits = 5;
+  // With it a slot's class has a kind (packets of two kinds are never outstanding together), a bit for
+  // a fence and one for an entry that is quiet: if it completes ok, nobody is told and nothing counts.
+  localparam int unsigned ClassBits = 6;
+  localparam int unsigned ClassFence = 4;
+  localparam int unsigned ClassQuiet = 5;
   localparam logic [1:0] KindPlain = 2'd0;
   localparam logic [1:0] KindRead = 2'd1;
   localparam logic [1:0] KindOrdered = 2'd2;

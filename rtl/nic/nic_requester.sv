@@ -83,7 +83,7 @@ module nic_requester #(
   input  nic_core_pkg::mr_t   mr_i,
   /// Generation bits of the prefetch slots of QP cfg_idx_o.
   input  logic [MaxMsg-1:0]   slot_gen_i,
-  /// Classes of the prefetch slots of QP cfg_idx_o: {fence, Kind*, Cls*} of nic_core_pkg.
+  /// Classes of the prefetch slots of QP cfg_idx_o: {quiet, fence, Kind*, Cls*} of nic_core_pkg.
   input  logic [nic_core_pkg::ClassBits*MaxMsg-1:0] slot_cls_i,
   /// QP cfg_idx_o has posted entries not yet requested.
   input  logic                slot_more_i,
@@ -284,6 +284,7 @@ module nic_requester #(
   localparam int unsigned ReadW = $clog2(MaxReads);
   localparam int unsigned ReadBits = 77;
   localparam int unsigned ReadGap = 24;   // responses behind a missing one that prove it lost
+  localparam int unsigned MaxCpl = 4;     // messages that complete in one event
   localparam int unsigned MarkW = 12;     // marks are compared within twice the window
   localparam int unsigned FailW = $clog2(ubl_pkg::NicPlaneFail + 1);
 
@@ -565,7 +566,9 @@ module nic_requester #(
   logic [7:0] up, mask8;
   logic [2:0] tx_plane, wait_plane, only_plane;
   logic arrived, n_arrived, f_arrived, can_run, no_run, run_push, msg_push, cpl_push, tmo_push;
-  logic rnr_push, go_error;
+  logic rnr_push, go_error, cpl_more;
+  msg_t k_msg;
+  logic [23:0] k_last;
   logic [RunW-1:0] run_push_id;
   logic [MsgW-1:0] msg_idx;
   logic [8:0] tmo_periods;
@@ -777,7 +780,7 @@ module nic_requester #(
   assign f_emit    = w.emit + 16'd1;
   assign f_arrived = slot_gen_i[f_emit[MsgW-1:0]] == ~f_emit[MsgW];
   assign f_cls     = slot_cls_i[32'(f_emit[MsgW-1:0])*ClassBits +: ClassBits];
-  assign follows   = f_arrived & ~f_cls[4] & (f_cls[3:2] == wqe_kind) & (w.nmsg < (MsgW+1)'(MaxMsg - 1)) &
+  assign follows   = f_arrived & ~f_cls[nic_core_pkg::ClassFence] & (f_cls[3:2] == wqe_kind) & (w.nmsg < (MsgW+1)'(MaxMsg - 1)) &
                      (f_cls[1:0] == ((wqe_i.vc == ubl_pkg::VcBulk) ? nic_core_pkg::ClsBulk
                                                                    : nic_core_pkg::ClsReq));
 
@@ -825,6 +828,9 @@ module nic_requester #(
     run_len     = '0;
     dist_a      = '0;
     dist_b      = '0;
+    cpl_more    = 1'b0;
+    k_msg       = '0;
+    k_last      = '0;
 
     mtu_sh   = 4'd12 - {2'd0, cfg_i.mtu};
     mtu      = 32'd1 << mtu_sh;
@@ -1122,7 +1128,26 @@ module nic_requester #(
             n.head     = w.head + 16'd1;
             n.nmsg     = w.nmsg - 1'b1;
             cons_valid = 1'b1;
-            cpl_push   = n.nmsg != '0;
+            cpl_more   = 1'b1;
+            // Quiet ones behind it go with it, up to one that is not acknowledged yet: whoever
+            // acknowledges it calls again.
+            if (w.state == StReady && !w.err_v && !w.stop) begin
+              for (int unsigned k = 1; k < MaxCpl; k++) begin
+                k_msg  = msg_t'(msg_mem[{q, MsgW'(w.head + 16'(k))}]);
+                k_last = w.una - k_msg.last;
+                if (n.nmsg == w.nmsg - (MsgW+1)'(k) && n.nmsg != '0) begin
+                  if (k_last == 24'd0 || k_last[23]) begin
+                    cpl_more = 1'b0;
+                  end else if (k_msg.status == ubl_pkg::CqeStatusOk &&
+                               slot_cls_i[32'(MsgW'(w.head + 16'(k)))*ClassBits +
+                                          nic_core_pkg::ClassQuiet]) begin
+                    n.head = n.head + 16'd1;
+                    n.nmsg = n.nmsg - 1'b1;
+                  end
+                end
+              end
+            end
+            cpl_push = (n.nmsg != '0) & cpl_more;
           end
         end
       end
@@ -1447,7 +1472,7 @@ module nic_requester #(
     cqe_o.byte_len = wqe_i.length;
     cqe_o.opcode   = wqe_i.opcode;
     cqe_o.status   = cqe_status;
-    cqe_o.sq_head  = n.head;
+    cqe_o.sq_head  = w.head + 16'd1;
     cqe_o.psn      = cqe_psn;
   end
 
@@ -1663,7 +1688,7 @@ module nic_requester #(
   assign rdd_una_o   = rd.una;
   assign rdd_head_o  = rd.head;
   assign unused_ctx  = ^{ra, rb, rc, rd, ncut, l_end, ack, cfg_i, wqe_i.lkey, errev.qpn,
-                        mr_i, txc, rxd, d_err, mtu, tx_off, seen_max, lim, hi, lo, word_psn, down_i, mask8, dist_a, dist_b,
+                        mr_i, txc, rxd, d_err, k_msg, mtu, tx_off, seen_max, lim, hi, lo, word_psn, down_i, mask8, dist_a, dist_b,
                         n_cls, seen, used};
 
   // A time-out that is due shows in deadline_o, not here.
@@ -1691,6 +1716,7 @@ module nic_requester #(
   `UBL_ASSERT(rxd_expected, ev != EvRxd || w.rd_infl != '0)
   `UBL_COVER(read_after_other, ev == EvRun && w.kind != wqe_kind && w.una != w.next && arrived)
   `UBL_COVER(stale_visit, ev == EvRun && !(w.want_v && w.want == run_sel))
+  `UBL_COVER(several_complete, ev == EvCpl && n.nmsg == w.nmsg - (MsgW+1)'(MaxCpl))
   `UBL_COVER(fence_wait, ev == EvRun && w.state == StReady && arrived && wqe_i.fence && w.nmsg != '0)
   `UBL_COVER(window_wait, ev == EvRun && w.mid && !wnd_open)
   `UBL_COVER(vc_change_wait, ev == EvRun && w.state == StReady && arrived && w.vc != wqe_i.vc &&

@@ -231,7 +231,7 @@ module nic_wqe_fetch #(
 
   assign db_ready_o = ~init_valid_i & ~err_valid_q;
   assign fq_ne     = fq_wr_q != fq_rd_q;
-  assign can_fetch = fq_ne & enable_i & ~rd_valid_q & (free_wr_q != free_rd_q);
+  assign can_fetch = fq_ne & enable_i & (~rd_valid_q | rd_ready_i) & (free_wr_q != free_rd_q);
   assign clear_tag = init_valid_i & (init_kind_i == nic_core_pkg::InitClear) &
                      (init_idx_i < 16'(NumTags));
   assign clear_qp  = init_valid_i & (init_kind_i == nic_core_pkg::InitClear) &
@@ -395,7 +395,7 @@ module nic_wqe_fetch #(
   tag_t tg;
   ubl_pkg::wqe_t raw;
   nic_core_pkg::went_t went;
-  logic fresh, is_red, is_atm, is_get, can_inline, bad, foreign;
+  logic fresh, is_red, is_atm, is_get, is_free, can_inline, bad, foreign;
   logic [ClassBits-1:0] cls;
   slot_t sw, sn;
 
@@ -446,11 +446,14 @@ module nic_wqe_fetch #(
       went.ctr       = raw.ctr[nic_core_pkg::CtrW-1:0];
       went.operand   = {raw.operand1, raw.operand0};
     end
-    cls = {raw.fence, (raw.opcode == ubl_pkg::WqeOpRead) ? nic_core_pkg::KindRead
+    is_free = rb_err | bad | (raw.opcode == ubl_pkg::WqeOpNop) | (raw.opcode == ubl_pkg::WqeOpWait);
+    cls = {1'b0, raw.fence, (raw.opcode == ubl_pkg::WqeOpRead) ? nic_core_pkg::KindRead
                       : is_atm ? nic_core_pkg::KindAtomic
                       : (raw.ordered ? nic_core_pkg::KindOrdered : nic_core_pkg::KindPlain),
            (raw.vc == ubl_pkg::VcBulk) ? nic_core_pkg::ClsBulk : nic_core_pkg::ClsReq};
-    if (rb_err || bad || raw.opcode == ubl_pkg::WqeOpNop || raw.opcode == ubl_pkg::WqeOpWait) cls = {3'd0, nic_core_pkg::ClsFree};
+    if (is_free) cls = ClassBits'(nic_core_pkg::ClsFree);
+    cls[nic_core_pkg::ClassQuiet] = ~(rb_err | bad | raw.signalled | raw.bump |
+                                      (raw.opcode == ubl_pkg::WqeOpWait));
     sw = slot_t'(slot_mem[tg.q]);
     sn = sw;
     sn.gen[tg.idx[DepthW-1:0]]              = ~tg.idx[DepthW];
@@ -517,7 +520,7 @@ module nic_wqe_fetch #(
   assign wqe_o       = nic_core_pkg::went_t'(wqe_mem[{slot_idx_i, wqe_slot_i}]);
   assign unused_ctl  = ^{slot_ctl.queued, stat_ctl.queued, stat_ctl.fetch, init_idx_i, ctl_cfg_i, rsp_cfg_i};
 
-  assign busy_o = can_fetch | cons_valid | rb_valid | chk_valid_q | rd_valid_q | err_valid_q |
+  assign busy_o = (fq_ne & enable_i & (free_wr_q != free_rd_q)) | cons_valid | rb_valid | chk_valid_q | rd_valid_q | err_valid_q |
                   push_valid_q | wake_valid_o;
 
   `UBL_ASSERT_INIT(widths, CtlBits == $bits(ctl_t) && SlotBits == $bits(slot_t) &&

@@ -486,10 +486,10 @@ void Bench::cycle() {
     const bool needs_tag = r.kind != uint8_t(DmaKind::kMsix);
     bool can = true;
     if (needs_tag) {
-      unsigned tag = static_cast<unsigned>(rng_() % 256), tries = 0;
-      while (tries < 256 && tags_[tag].busy) tag = (tag + 1) % 256, ++tries;
-      can = tries < 256;
-      r.tag = static_cast<uint8_t>(tag);
+      unsigned tag = static_cast<unsigned>(rng_() % tags_.size()), tries = 0;
+      while (tries < tags_.size() && tags_[tag].busy) tag = (tag + 1) % tags_.size(), ++tries;
+      can = tries < tags_.size();
+      r.tag = static_cast<uint16_t>(tag);
     }
     offer_dma_ = can && chance(rates.dma);
   }
@@ -596,7 +596,7 @@ void Bench::cycle() {
     hash(what);
   };
   if (o.dma_rsp_valid) {
-    moved(1 + 256 * o.dma_rsp.tag + o.dma_rsp.err);
+    moved(1 + 4096 * o.dma_rsp.tag + o.dma_rsp.err);
     on_dma_rsp(o.dma_rsp);
   }
   if (o.hdma_valid && dut_->hdma_req_ready_i) {

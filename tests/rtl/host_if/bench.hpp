@@ -191,7 +191,7 @@ class Bench {
   std::deque<DmaReq> dma_queue_;
   std::vector<StreamItem> stream_;  // accepted
   size_t first_open_ = 0;           // all read/write items before are resolved
-  std::array<TagState, 256> tags_{};
+  std::array<TagState, 1 << DmaReq::kTagBits> tags_{};
   std::vector<DmaRsp> hdma_answers_;
   uint64_t dma_made_ = 0;
   std::array<std::vector<uint64_t>, 64> open_raises_;

@@ -308,6 +308,7 @@ class Card {
     dut_->db_valid_i = 0;
     dut_->dma_req_ready_i = 0;
     dut_->dma_rsp_valid_i = 0;
+    dut_->push_valid_i = 0;
     dut_->txd_credit_i = 0;
     dut_->txc_valid_i = 0;
     dut_->rxh_valid_i = 0;

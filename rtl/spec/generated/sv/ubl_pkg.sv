@@ -539,6 +539,8 @@ package ubl_pkg;
   localparam int unsigned NicMaxReads = 32;
   localparam int unsigned NicNumCtr = 256;  // counters of a card
   localparam int unsigned NicMaxInline = 16;  // payload bytes an entry can carry itself
+  // entries of send rings being read at a time: one per 1.5 cycles over a read of 600 ns
+  localparam int unsigned NicSqTags = 512;
   // cycles without progress before packets are sent again (21 us): several round trips through full
   // queues
   localparam int unsigned NicDefaultTimeout = 16384;
@@ -926,20 +928,20 @@ package ubl_pkg;
   // 64-byte boundary
   typedef struct packed {
     logic [1:0] kind;  // dma_kind
-    logic [7:0] tag;  // returned in the response
+    logic [9:0] tag;  // returned in the response; below sq_tags: a read of a send ring
     logic [63:0] addr;  // card address; bit 63: host IOVA
     logic [6:0] len;  // bytes 1..64
     logic [511:0] data;  // write data
   } dma_req_t;
-  localparam int unsigned DmaReqBits = 593;
+  localparam int unsigned DmaReqBits = 595;
 
   // answer to a read or a posted write
   typedef struct packed {
-    logic [7:0] tag;  // of the request
+    logic [9:0] tag;  // of the request
     logic err;  // refused
     logic [511:0] data;  // read data
   } dma_rsp_t;
-  localparam int unsigned DmaRspBits = 521;
+  localparam int unsigned DmaRspBits = 523;
 
   // register access, host_if to nic_core; offset inside the NIC's register block
   typedef struct packed {
