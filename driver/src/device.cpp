@@ -250,6 +250,9 @@ Qp& Device::create_qp(const QpConfig& wanted) {
     throw UsageError(
         fmt::format("create_qp: window = {} is not in 1..{}", cfg.window, spec::kNicMaxWindow));
   }
+  if (cfg.cwnd > cfg.window) {
+    throw UsageError(fmt::format("create_qp: cwnd = {} is not in 0..{}", cfg.cwnd, cfg.window));
+  }
   if (cfg.imm_counter && cfg.rq_log2) {
     throw UsageError("create_qp: imm_counter and rq_log2 exclude each other");
   }

@@ -103,6 +103,7 @@ void Qp::connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uin
   ctx.sq_psn = sq_psn;
   ctx.rq_psn = rq_psn;
   ctx.window = cfg_.window;
+  if (cfg_.congestion_control) ctx.cwnd = cfg_.cwnd != 0 ? cfg_.cwnd : cfg_.window;
   ctx.mtu = static_cast<uint8_t>(cfg_.mtu);
   ctx.retry = cfg_.retry;
   ctx.rnr_retry = cfg_.rnr_retry;

@@ -156,6 +156,8 @@ module nic_core #(
   logic [2:0] init_sub, lost_plane;
   logic [31:0] rnr_timer, plane_probe;
   logic [9:0] reorder;
+  logic [7:0] cc_step;
+  logic [15:0] pace_req, pace_bulk, stat_cwnd, stat_marks, stat_again;
   logic down_we;
   logic [7:0] down_new, planes_down;
   logic csr_busy, fch_busy, rq_busy, req_busy, rsp_busy, cpl_busy, trg_busy;
@@ -172,6 +174,7 @@ module nic_core #(
     .clk_i, .rst_ni,
     .csr_req_valid_i, .csr_req_i, .csr_req_ready_o, .csr_rsp_valid_o, .csr_rsp_o,
     .enable_o(enable), .timeout_o(timeout), .rnr_timer_o(rnr_timer), .reorder_o(reorder),
+    .cc_step_o(cc_step), .pace_req_o(pace_req), .pace_bulk_o(pace_bulk),
     .plane_probe_o(plane_probe), .down_we_o(down_we), .down_o(down_new), .down_i(planes_down),
     .init_valid_o(init_valid), .init_kind_o(init_kind), .init_idx_o(init_idx), .init_sub_o(init_sub),
     .obj_data_o(obj_data), .qp_we_o(qp_we), .cq_we_o(cq_we), .mr_we_o(mr_we),
@@ -238,6 +241,7 @@ module nic_core #(
       qcfg_new.remote_qpn    = obj_qp.remote_qpn;
       qcfg_new.sq_base       = obj_qp.sq_base;
       qcfg_new.window        = obj_qp.window[9:0];
+      qcfg_new.cwnd          = obj_qp.cwnd[9:0];
       qcfg_new.mtu           = obj_qp.mtu[1:0];
       qcfg_new.retry         = obj_qp.retry;
       qcfg_new.rnr_retry     = obj_qp.rnr_retry;
@@ -540,9 +544,10 @@ module nic_core #(
     .Planes(Planes), .NumQp(NumQp), .NumMr(NumMr), .AckEvery(AckEvery), .TxdDepth(TxdDepth)
   ) u_req (
     .clk_i, .rst_ni, .now_i, .timeout_i(timeout), .rnr_timer_i(rnr_timer), .reorder_i(reorder),
+    .cc_step_i(cc_step), .pace_req_i(pace_req), .pace_bulk_i(pace_bulk),
     .plane_probe_i(plane_probe), .down_we_i(down_we), .down_i(down_new), .down_o(planes_down),
     .init_valid_i(init_valid), .init_kind_i(init_kind), .init_idx_i(init_idx),
-    .init_state_i(obj_qp.state[1:0]), .init_psn_i(obj_qp.sq_psn),
+    .init_state_i(obj_qp.state[1:0]), .init_psn_i(obj_qp.sq_psn), .init_cwnd_i(obj_qp.cwnd[9:0]),
     .cfg_idx_o(req_q), .cfg_i(qcfg_req), .mr_idx_o(req_mr), .mr_i(mr_req),
     .slot_gen_i(slot_gen), .slot_cls_i(slot_cls), .slot_more_i(slot_more),
     .wqe_slot_o(wqe_slot), .wqe_i(wqe),
@@ -553,6 +558,7 @@ module nic_core #(
     .rdf_idx_i(rq_chk_q), .rdf_state_o(rq_chk_state),
     .rdd_idx_i(stat_idx[QpW-1:0]), .rdd_state_o(stat_state), .rdd_next_o(stat_next),
     .rdd_una_o(stat_una), .rdd_head_o(stat_head),
+    .rdd_cwnd_o(stat_cwnd), .rdd_marks_o(stat_marks), .rdd_again_o(stat_again),
     .wake_valid_i(wake_valid), .wake_qpn_i(wake_qpn), .wake_ready_o(wake_ready),
     .twake_valid_i(twake_valid), .twake_qpn_i(twake_qpn), .twake_ready_o(twake_ready),
     .look_ctr_o(look_ctr), .look_min_o(look_min), .look_failed_i(look_failed), .look_met_i(look_met),
@@ -672,6 +678,9 @@ module nic_core #(
     stat.msn          = stat_msn;
     stat.sq_head      = stat_head;
     stat.sq_tail      = stat_tail;
+    stat.cwnd         = stat_cwnd;
+    stat.marks        = stat_marks;
+    stat.retransmits  = stat_again;
   end
 
   // ---------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ package nic_core_pkg;
 
   // Widths of the records below, in bits (yosys cannot ask for the size of a package's type).
   localparam int unsigned CtrW = $clog2(ubl_pkg::NicNumCtr);
-  localparam int unsigned QcfgBits = 247 + CtrW;
+  localparam int unsigned QcfgBits = 257 + CtrW;
   localparam int unsigned MrBits = 151;
   localparam int unsigned CqcfgBits = 86;
   localparam int unsigned WentBits = 473 + CtrW;
@@ -55,6 +55,7 @@ package nic_core_pkg;
     logic [23:0] remote_qpn;
     logic [63:0] sq_base;
     logic [9:0] window;
+    logic [9:0] cwnd;  // first congestion window, 0: none
     logic [1:0] mtu;
     logic [3:0] retry;
     logic [3:0] rnr_retry;

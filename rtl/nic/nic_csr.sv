@@ -45,6 +45,12 @@ module nic_csr #(
   output logic [31:0] rnr_timer_o,
   /// reorder register.
   output logic [9:0]  reorder_o,
+  /// cc_step register.
+  output logic [7:0]  cc_step_o,
+  /// pace_req register.
+  output logic [15:0] pace_req_o,
+  /// pace_bulk register.
+  output logic [15:0] pace_bulk_o,
   /// plane_probe register.
   output logic [31:0] plane_probe_o,
   /// planes_down is written.
@@ -162,6 +168,8 @@ module nic_csr #(
   logic enable_q;
   logic [31:0] timeout_q, rnr_timer_q, probe_q;
   logic [9:0] reorder_q;
+  logic [7:0] cc_step_q;
+  logic [15:0] pace_req_q, pace_bulk_q;
   logic [2:0] sub_q;
   logic [7:0] op_q, result_q;
   logic [15:0] idx_q;
@@ -259,7 +267,7 @@ module nic_csr #(
                               : (qp.rq_log2 == 8'd0) & (qp.rq_base == 64'd0)) &
                   ~(qp.imm_ctr & qp.rq_ring) &
                   (qp.err_ctr < (qp.err_ctr_v ? 16'(ubl_pkg::NicNumCtr) : 16'd1)) &
-                  (qp.window != 16'd0) & (qp.window <= 16'(ubl_pkg::NicMaxWindow)));
+                  (qp.cwnd <= qp.window) & (qp.window != 16'd0) & (qp.window <= 16'(ubl_pkg::NicMaxWindow)));
       end
       ubl_pkg::ObjOpWriteCq: begin
         idx_ok = {1'b0, idx_q} < 17'(NumCq);
@@ -338,6 +346,15 @@ module nic_csr #(
       end else if (addr == ubl_pkg::RegNicReorder) begin
         ro    = 1'b0;
         rdata = {22'd0, reorder_q};
+      end else if (addr == ubl_pkg::RegNicCcStep) begin
+        ro    = 1'b0;
+        rdata = {24'd0, cc_step_q};
+      end else if (addr == ubl_pkg::RegNicPaceReq) begin
+        ro    = 1'b0;
+        rdata = {16'd0, pace_req_q};
+      end else if (addr == ubl_pkg::RegNicPaceBulk) begin
+        ro    = 1'b0;
+        rdata = {16'd0, pace_bulk_q};
       end else if (addr == ubl_pkg::RegNicPlanesDown) begin
         ro    = 1'b0;
         rdata = {24'd0, down_i};
@@ -425,6 +442,9 @@ module nic_csr #(
       timeout_q   <= ubl_pkg::RegNicTimeoutReset;
       rnr_timer_q <= ubl_pkg::RegNicRnrTimerReset;
       reorder_q   <= ubl_pkg::RegNicReorderReset[9:0];
+      cc_step_q   <= ubl_pkg::RegNicCcStepReset[7:0];
+      pace_req_q  <= ubl_pkg::RegNicPaceReqReset[15:0];
+      pace_bulk_q <= ubl_pkg::RegNicPaceBulkReset[15:0];
       probe_q     <= ubl_pkg::RegNicPlaneProbeReset;
       sub_q       <= '0;
       op_q        <= '0;
@@ -449,6 +469,9 @@ module nic_csr #(
             if (addr == ubl_pkg::RegNicTimeout) timeout_q <= csr_req_i.wdata;
             if (addr == ubl_pkg::RegNicRnrTimer) rnr_timer_q <= csr_req_i.wdata;
             if (addr == ubl_pkg::RegNicReorder) reorder_q <= csr_req_i.wdata[9:0];
+            if (addr == ubl_pkg::RegNicCcStep) cc_step_q <= csr_req_i.wdata[7:0];
+            if (addr == ubl_pkg::RegNicPaceReq) pace_req_q <= csr_req_i.wdata[15:0];
+            if (addr == ubl_pkg::RegNicPaceBulk) pace_bulk_q <= csr_req_i.wdata[15:0];
             if (addr == ubl_pkg::RegNicPlaneProbe) probe_q <= csr_req_i.wdata;
             if (addr == ubl_pkg::RegNicObjCmd) begin
               op_q     <= csr_req_i.wdata[ubl_pkg::RegNicObjCmdOpLsb +: 8];
@@ -484,6 +507,9 @@ module nic_csr #(
   assign timeout_o       = timeout_q;
   assign rnr_timer_o     = rnr_timer_q;
   assign reorder_o       = reorder_q;
+  assign cc_step_o       = cc_step_q;
+  assign pace_req_o      = pace_req_q;
+  assign pace_bulk_o     = pace_bulk_q;
   assign plane_probe_o   = probe_q;
   assign down_we_o       = wr & (addr == ubl_pkg::RegNicPlanesDown);
   assign down_o          = csr_req_i.wdata[7:0];

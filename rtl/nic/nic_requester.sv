@@ -55,6 +55,12 @@ module nic_requester #(
   input  logic [9:0]  reorder_i,
   /// Cycles after which a plane that is down is tried again.
   input  logic [31:0] plane_probe_i,
+  /// Growth of a congestion window in a round trip without marks, 1/64 packets.
+  input  logic [7:0]  cc_step_i,
+  /// Time of a byte in 1/65536 cycles, of VC req; 0: no pacing.
+  input  logic [15:0] pace_req_i,
+  /// The same of VC bulk.
+  input  logic [15:0] pace_bulk_i,
   /// planes_down is written.
   input  logic        down_we_i,
   /// Its new value.
@@ -72,6 +78,8 @@ module nic_requester #(
   input  logic [1:0]  init_state_i,
   /// First PSN to send (write_qp).
   input  logic [23:0] init_psn_i,
+  /// First congestion window, packets (write_qp).
+  input  logic [9:0]  init_cwnd_i,
 
   /// QP whose configuration the event reads.
   output logic [QpW-1:0]      cfg_idx_o,
@@ -126,6 +134,12 @@ module nic_requester #(
   output logic [23:0]    rdd_una_o,
   /// Its completed entries.
   output logic [15:0]    rdd_head_o,
+  /// Its congestion window, 1/64 packets.
+  output logic [15:0]    rdd_cwnd_o,
+  /// Its packets that met congestion.
+  output logic [15:0]    rdd_marks_o,
+  /// Its packets sent again.
+  output logic [15:0]    rdd_again_o,
 
   /// A work request the requester waits for has arrived.
   input  logic           wake_valid_i,
@@ -284,6 +298,9 @@ module nic_requester #(
   localparam int unsigned ReadW = $clog2(MaxReads);
   localparam int unsigned ReadBits = 77;
   localparam int unsigned ReadGap = 24;   // responses behind a missing one that prove it lost
+  localparam int unsigned CwFrac = ubl_pkg::NicCwndFrac;
+  localparam int unsigned CePlanesAt = 48;  // bytes of SACKH
+  localparam int unsigned CeCountAt = 49;
   localparam int unsigned MaxCpl = 4;     // messages that complete in one event
   localparam int unsigned MarkW = 12;     // marks are compared within twice the window
   localparam int unsigned FailW = $clog2(ubl_pkg::NicPlaneFail + 1);
@@ -323,6 +340,12 @@ module nic_requester #(
     logic              in_tmo;
     logic              tmo_skip; // the queued time-out belongs to an earlier life
     logic              outst;    // packets are outstanding and the QP is ready
+    logic [15:0]       cwnd;     // congestion window, 1/64 packets
+    logic              slow;     // slow start: no mark yet
+    logic [9:0]        csum;     // acknowledged without mark since it grew
+    logic [23:0]       aq;       // last PSN sent with AckReq
+    logic [15:0]       marks;    // packets that met congestion
+    logic [15:0]       again_n;  // packets sent again
   } ctx_t;
 
   typedef struct packed {
@@ -340,7 +363,7 @@ module nic_requester #(
   } word_t;
 
   localparam int unsigned MsgBits = 80;
-  localparam int unsigned CtxBits = 245 + MsgW + ReadW + RunW + NumRun;
+  localparam int unsigned CtxBits = 328 + MsgW + ReadW + RunW + NumRun;
   localparam int unsigned WordBits = 192;
   localparam int unsigned PktBits = 3 + MarkW;
 
@@ -385,6 +408,12 @@ module nic_requester #(
   logic [FailW-1:0] fail_q [8];
   logic [7:0] down_q, pd_log_q;
   logic [63:0] probe_q [8];
+  logic [3:0] avoid_q [8];     // handicap: marked more than others
+
+  // Pacing of VC req and bulk: when the next packet may start, 1/65536 cycles.
+  logic [79:0] pace_q [2];
+  logic [1:0] pace_ok;
+  logic [63:0] pace_at;
 
   // ---------------------------------------------------------------------------------------------
   // Choice of the event
@@ -419,9 +448,11 @@ module nic_requester #(
   logic [QpW-1:0] q;
   logic [QpW-1:0] tmo_q, rnr_q;
   logic [23:0] tmo_una;
-  logic [63:0] tmo_deadline, rnr_deadline, tmo_at, rnr_at;
+  logic [63:0] tmo_deadline, rnr_deadline, tmo_at, rnr_at, wait_at;
 
   always_comb begin
+    pace_ok  = {(pace_bulk_i == 16'd0) | (pace_q[1][79:16] <= now_i + 64'(ubl_pkg::NicPaceEarly)),
+                (pace_req_i == 16'd0) | (pace_q[0][79:16] <= now_i + 64'(ubl_pkg::NicPaceEarly))};
     run_elig = '0;
     for (int unsigned p = 0; p < Planes; p++) begin
       if (!(rtx_valid_i && rtx_plane_i == 3'(p))) begin
@@ -430,6 +461,10 @@ module nic_requester #(
         if (cred_i[3*p + 32'(ubl_pkg::VcReq)]) run_elig[RunReq] = run_ne_q[RunReq];
         if (cred_i[3*p + 32'(ubl_pkg::VcBulk)]) run_elig[RunBulk] = run_ne_q[RunBulk];
       end
+    end
+    // Odd ones are bulk.
+    for (int unsigned i = 0; i < NumRun; i++) begin
+      if (!pace_ok[i & 1]) run_elig[i] = 1'b0;
     end
     run_elig[RunFree] = run_ne_q[RunFree];
     run_src = ((run_elig & run_mask_q) != '0) ? (run_elig & run_mask_q) : run_elig;
@@ -475,7 +510,20 @@ module nic_requester #(
   // With nothing outstanding no time-out can strike and none is looked at.
   assign tmo_at     = (n_outst_q != '0 && tmo_wr_q != tmo_rd_q) ? tmo_deadline : '1;
   assign rnr_at     = (rnr_wr_q != rnr_rd_q) ? rnr_deadline : '1;
-  assign deadline_o = (tmo_at < rnr_at) ? tmo_at : rnr_at;
+  // Earliest start of a class that is held back only by its pace.
+  always_comb begin
+    pace_at = '1;
+    for (int unsigned c = 0; c < 2; c++) begin
+      for (int unsigned i = 0; i < NumRun; i++) begin
+        if (!pace_ok[c] && run_ne_q[i] && 32'(RunFree) != i && (i & 1) == c &&
+            pace_q[c][79:16] - 64'(ubl_pkg::NicPaceEarly) < pace_at) begin
+          pace_at = pace_q[c][79:16] - 64'(ubl_pkg::NicPaceEarly);
+        end
+      end
+    end
+  end
+  assign wait_at    = (tmo_at < rnr_at) ? tmo_at : rnr_at;
+  assign deadline_o = (wait_at < pace_at) ? wait_at : pace_at;
   assign tmo_due    = (n_outst_q != '0) & (tmo_wr_q != tmo_rd_q) & (now_i >= tmo_deadline) & ~sk_v_q;
   assign rnr_due    = (rnr_wr_q != rnr_rd_q) & (now_i >= rnr_deadline);
 
@@ -569,6 +617,12 @@ module nic_requester #(
   logic rnr_push, go_error, cpl_more;
   msg_t k_msg;
   logic [23:0] k_last;
+  logic cc_ack, aq_out;
+  logic [23:0] cc_k;
+  logic [7:0] cc_c;
+  logic [9:0] cc_un, eff_wnd;
+  logic [10:0] cc_sum;
+  logic [16:0] cc_new, cc_dec;
   logic [RunW-1:0] run_push_id;
   logic [MsgW-1:0] msg_idx;
   logic [8:0] tmo_periods;
@@ -698,15 +752,17 @@ module nic_requester #(
   endfunction
 
   function automatic logic [2:0] best_plane(logic [Planes-1:0] from);
-    logic [CredW-1:0] most, have;
+    logic [CredW-1:0] have;
+    logic [CredW+1:0] most, worth;
     logic [2:0] at;
     most       = '0;
     best_plane = '0;
     for (int unsigned i = 0; i < Planes; i++) begin
       at = 3'((32'(rr_q) + i) % Planes);
       have = cred_cnt_i[(3*32'(at) + (run_sel[0] ? 32'(ubl_pkg::VcBulk) : 32'(ubl_pkg::VcReq)))*CredW +: CredW];
-      if (from[at[PlW-1:0]] && have > most) begin
-        most       = have;
+      worth = {1'b0, have, 1'b0} + {{(CredW-2){1'b0}}, ~avoid_q[at]};  // 15 - handicap
+      if (from[at[PlW-1:0]] && have != '0 && worth > most) begin
+        most       = worth;
         best_plane = at;
       end
     end
@@ -839,7 +895,12 @@ module nic_requester #(
     in_range = (word_psn - w.una) < out_pkts;
     bit_taken = b.taken[word_psn[5:0]];
     bit_acked = b.acked[word_psn[5:0]];
+    eff_wnd  = (cfg_i.cwnd != 10'd0 && w.cwnd[15:6] < cfg_i.window) ? w.cwnd[15:6] : cfg_i.window;
+    aq_out   = (w.aq - w.una) < out_pkts;
+    // An acknowledgement must be on its way, also when the window shrinks.
     wnd_open = (out_pkts < 24'(cfg_i.window)) &
+               ((out_pkts < 24'(eff_wnd)) |
+                (~aq_out & (out_pkts < 24'(AckEvery)) & ~is_read & ~is_atm)) &
                ~((is_read | is_atm) & ((out_pkts >= 24'(MaxReads)) | w.rd_stale));
     ncut     = (wqe_i.length + mtu - 32'd1) >> mtu_sh;
     n_psn_cnt = (wqe_i.length == 32'd0) ? 24'd1 : ncut[23:0];
@@ -866,6 +927,9 @@ module nic_requester #(
         n.state    = init_state_i;
         n.next     = init_psn_i;
         n.una      = init_psn_i;
+        n.aq       = init_psn_i - 24'd1;
+        n.cwnd     = {init_cwnd_i, {CwFrac{1'b0}}};
+        n.slow     = 1'b1;
         n.in_run   = w.in_run;
         n.in_cpl   = w.in_cpl;
         n.in_tmo   = w.in_tmo;
@@ -1262,7 +1326,7 @@ module nic_requester #(
       if (wqe_i.inl) tx_d.sack[127:0] = wqe_i.operand;
       tx_d.ack_req = again | (last_pkt & (wqe_i.signalled | ~follows)) |
                      // In a larger one the receiver's own count is enough.
-                     (cfg_i.window < 10'(AckEvery) & (out_pkts + 24'd1 >= 24'(cfg_i.window)));
+                     (eff_wnd < 10'(AckEvery) & (out_pkts + 24'd1 >= 24'(eff_wnd)));
       if (is_read) begin
         tx_d.opcode  = ubl_pkg::PktOpReadRequest;
         tx_d.ack_req = 1'b0;
@@ -1311,6 +1375,7 @@ module nic_requester #(
           new_msg.last  = w.next + n_psn_cnt - 24'd1;
           new_msg.rcvs  = w.rcvs;
         end
+        if (tx_d.ack_req) n.aq = w.next;
         if (last_pkt) begin
           if (is_send || has_imm) n.rcvs = w.rcvs + 24'd1;
           n.mid  = 1'b0;
@@ -1325,6 +1390,39 @@ module nic_requester #(
     tx_d.dst_node = cfg_i.remote_node;
     tx_d.dst_qpn  = cfg_i.remote_qpn;
     tx_d.src_qpn  = 16'(q);
+
+    // Congestion window
+    cc_ack = (ev == EvAck) & (w.state == StReady) & ~is_rsp & ~w_read & ~log_valid;
+    cc_k   = '0;
+    cc_c   = '0;
+    if (cc_ack) begin
+      cc_k = n.una - w.una;
+      cc_c = ack.sack[8*CeCountAt +: 8];
+    end else if (ev == EvCpl) begin
+      cc_k = n.una - w.una;
+    end else if (rsp_take && ack.ce) begin
+      cc_c = 8'd1;
+    end
+    cc_un  = (cc_k > 24'(cc_c)) ? cc_k[9:0] - 10'(cc_c) : '0;
+    cc_sum = {1'b0, w.csum} + {1'b0, cc_un};
+    cc_new = {1'b0, w.cwnd};
+    cc_dec = 17'(cc_c) << (CwFrac - 1);
+    if (cfg_i.cwnd != 10'd0 && (cc_k != 24'd0 || cc_c != 8'd0)) begin
+      if (cc_c != 8'd0) n.slow = 1'b0;
+      if (n.slow) begin
+        cc_new = cc_new + {1'b0, cc_k[9:0], {CwFrac{1'b0}}};
+      end else begin
+        n.csum = cc_sum[9:0];
+        if (cc_sum >= {1'b0, w.cwnd[15:CwFrac]}) begin
+          n.csum = '0;
+          cc_new = cc_new + 17'(cc_step_i);
+        end
+        cc_new = (cc_new > cc_dec + (17'd1 << CwFrac)) ? cc_new - cc_dec : 17'd1 << CwFrac;
+      end
+      n.cwnd = (cc_new > {1'b0, cfg_i.window, {CwFrac{1'b0}}}) ? {cfg_i.window, {CwFrac{1'b0}}} : cc_new[15:0];
+    end
+    n.marks = n.marks + 16'(cc_c);
+    if (tx_valid && again) n.again_n = w.again_n + 16'd1;
 
     if (progress) begin
       n.tper = '0;
@@ -1603,6 +1701,31 @@ module nic_requester #(
   end
 
   // ---------------------------------------------------------------------------------------------
+  // Handicaps of the planes, pacing
+  logic [79:0] pace_base;
+  logic [15:0] pace_cost;
+  logic [28:0] pace_time;
+  logic pace_cls;
+  assign pace_cls  = tx_d.vc == ubl_pkg::VcBulk;
+  assign pace_cost = pace_cls ? pace_bulk_i : pace_req_i;
+  assign pace_base = (pace_q[pace_cls][79:16] < now_i) ? {now_i, 16'd0} : pace_q[pace_cls];
+  assign pace_time = ({16'd0, is_read ? 13'd0 : tx_d.len} + 29'(ubl_pkg::NicPaceHeader)) * {13'd0, pace_cost};
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      for (int unsigned p = 0; p < 8; p++) avoid_q[p] <= '0;
+      for (int unsigned c = 0; c < 2; c++) pace_q[c] <= '0;
+    end else begin
+      if (cc_ack) begin
+        for (int unsigned p = 0; p < 8; p++) begin
+          if (ack.sack[8*CePlanesAt + p]) avoid_q[p] <= (avoid_q[p] > 4'd11) ? 4'd15 : avoid_q[p] + 4'd4;
+          else if (cfg_i.planes[p] && avoid_q[p] != 4'd0) avoid_q[p] <= avoid_q[p] - 4'd1;
+        end
+      end
+      if (tx_valid && pace_cost != 16'd0) pace_q[pace_cls] <= pace_base + 80'(pace_time);
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
   // Memories and queues
   always_ff @(posedge clk_i) begin
     if (ev != EvNone) ctx_mem[q] <= n;
@@ -1687,6 +1810,9 @@ module nic_requester #(
   assign rdd_next_o  = rd.next;
   assign rdd_una_o   = rd.una;
   assign rdd_head_o  = rd.head;
+  assign rdd_cwnd_o  = rd.cwnd;
+  assign rdd_marks_o = rd.marks;
+  assign rdd_again_o = rd.again_n;
   assign unused_ctx  = ^{ra, rb, rc, rd, ncut, l_end, ack, cfg_i, wqe_i.lkey, errev.qpn,
                         mr_i, txc, rxd, d_err, k_msg, mtu, tx_off, seen_max, lim, hi, lo, word_psn, down_i, mask8, dist_a, dist_b,
                         n_cls, seen, used};
@@ -1732,6 +1858,13 @@ module nic_requester #(
   `UBL_COVER(plane_down, |pd_log_q)
   `UBL_COVER(plane_probe, tx_valid && down_q[tx_plane] && up[tx_plane])
   `UBL_COVER(old_ack, sk_load && ack_k[23])
+  `UBL_COVER(slow_start, cc_k != '0 && n.slow && n.cwnd != w.cwnd)
+  `UBL_COVER(window_grows, !n.slow && n.cwnd > w.cwnd)
+  `UBL_COVER(window_shrinks, n.cwnd < w.cwnd && ev != EvInit && ev != EvClear)
+  `UBL_COVER(window_smallest, n.cwnd == 16'(1 << CwFrac) && w.cwnd > n.cwnd)
+  `UBL_COVER(ack_asked_for, ev == EvRun && tx_valid && !again && out_pkts >= 24'(eff_wnd))
+  `UBL_COVER(plane_avoided, tx_valid && avoid_q[tx_plane] < 4'd8 && |avoid_q[0][3:3])
+  `UBL_COVER(paced, !(&pace_ok))
   `UBL_COVER(counter_wait, wait_on)
   `UBL_COVER(counter_met, leave && is_wait && ev == EvRun && !n.stop)
   `UBL_COVER(counter_failed, leave && is_wait && ev == EvRun && n.stop)

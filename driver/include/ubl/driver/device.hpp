@@ -97,7 +97,11 @@ struct QpConfig {
   uint8_t pd = 0;
   uint32_t scq = 0;
   uint32_t rcq = 0;
-  uint16_t window = 256;                      ///< packets in flight, 1..kNicMaxWindow
+  uint16_t window = 256;  ///< packets in flight, 1..kNicMaxWindow
+  /// First congestion window in packets, 1..window; 0: as `window`. ECN marks make it smaller.
+  uint16_t cwnd = 0;
+  /// false: marks change nothing, `window` alone limits.
+  bool congestion_control = true;
   spec::MtuCode mtu = spec::MtuCode::kB4096;  ///< of both ends, for SEND
   /// Time-outs without progress before the QP fails, 0..15. The first one comes after one to two
   /// periods of the timeout register, the next after 2, 4, 8, ... periods.

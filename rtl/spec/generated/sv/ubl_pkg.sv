@@ -541,6 +541,11 @@ package ubl_pkg;
   localparam int unsigned NicMaxInline = 16;  // payload bytes an entry can carry itself
   // entries of send rings being read at a time: one per 1.5 cycles over a read of 600 ns
   localparam int unsigned NicSqTags = 512;
+  localparam int unsigned NicCwndFrac = 6;  // fraction bits of a congestion window
+  localparam int unsigned NicDefaultCcStep = 64;  // one packet in a round trip
+  // bytes that a packet counts for besides its payload: two flits
+  localparam int unsigned NicPaceHeader = 128;
+  localparam int unsigned NicPaceEarly = 32;  // cycles by which a packet may start before its time
   // cycles without progress before packets are sent again (21 us): several round trips through full
   // queues
   localparam int unsigned NicDefaultTimeout = 16384;
@@ -723,7 +728,9 @@ package ubl_pkg;
   // QP context as loaded by write_qp
   // 64 bytes, little endian
   typedef struct packed {
-    logic [127:0] rsvd_4;  // reserved, zero
+    logic [111:0] rsvd_4;  // reserved, zero
+    // first congestion window in packets, 1..window; 0: none, window alone limits
+    logic [15:0] cwnd;
     // card address of the receive ring (bit 63: host IOVA), 64-byte aligned; 0 without rq_ring
     logic [63:0] rq_base;
     logic [15:0] rsvd_3;  // reserved, zero
@@ -803,7 +810,10 @@ package ubl_pkg;
   // answer of read_qp
   // 64 bytes, little endian
   typedef struct packed {
-    logic [319:0] rsvd_5;  // reserved, zero
+    logic [271:0] rsvd_5;  // reserved, zero
+    logic [15:0] retransmits;  // packets sent again, modulo 2^16
+    logic [15:0] marks;  // packets of the QP that met congestion, modulo 2^16
+    logic [15:0] cwnd;  // congestion window in 1/64 packets
     logic [15:0] sq_tail;  // ring entries posted
     logic [15:0] sq_head;  // ring entries consumed
     logic [7:0] rsvd_4;  // reserved, zero
@@ -1018,6 +1028,20 @@ package ubl_pkg;
   // rw: cycles after which a plane that is down is tried again
   localparam logic [31:0] RegNicPlaneProbe = 32'h00001024;
   localparam logic [31:0] RegNicPlaneProbeReset = 32'h000bebc2;
+  // rw: growth of a congestion window in a round trip without marks, in 1/64 packets
+  localparam logic [31:0] RegNicCcStep = 32'h00001028;
+  localparam logic [31:0] RegNicCcStepReset = 32'h00000040;
+  localparam int unsigned RegNicCcStepStepLsb = 0;  // 1/64 packets
+  localparam int unsigned RegNicCcStepStepBits = 8;
+  // rw: pacing of VC req: time of a byte in 1/65536 cycles, 0: none
+  localparam logic [31:0] RegNicPaceReq = 32'h0000102c;
+  localparam logic [31:0] RegNicPaceReqReset = 32'h00000000;
+  localparam int unsigned RegNicPaceReqCostLsb = 0;  // 1/65536 cycles
+  localparam int unsigned RegNicPaceReqCostBits = 16;
+  localparam logic [31:0] RegNicPaceBulk = 32'h00001030;  // rw: pacing of VC bulk
+  localparam logic [31:0] RegNicPaceBulkReset = 32'h00000000;
+  localparam int unsigned RegNicPaceBulkCostLsb = 0;  // 1/65536 cycles
+  localparam int unsigned RegNicPaceBulkCostBits = 16;
   localparam logic [31:0] RegNicObjData = 32'h00001040;  // rw: context words, little-endian
   localparam int unsigned RegNicObjDataStride = 4;
   localparam int unsigned RegNicObjDataCount = 16;

@@ -35,6 +35,12 @@ inline constexpr uint32_t kNicNumCtr = 256u;  // counters of a card
 inline constexpr uint32_t kNicMaxInline = 16u;  // payload bytes an entry can carry itself
 // entries of send rings being read at a time: one per 1.5 cycles over a read of 600 ns
 inline constexpr uint32_t kNicSqTags = 512u;
+inline constexpr uint32_t kNicCwndFrac = 6u;  // fraction bits of a congestion window
+inline constexpr uint32_t kNicDefaultCcStep = 64u;  // one packet in a round trip
+// bytes that a packet counts for besides its payload: two flits
+inline constexpr uint32_t kNicPaceHeader = 128u;
+// cycles by which a packet may start before its time
+inline constexpr uint32_t kNicPaceEarly = 32u;
 // cycles without progress before packets are sent again (21 us): several round trips through full
 // queues
 inline constexpr uint32_t kNicDefaultTimeout = 16384u;
@@ -727,6 +733,7 @@ struct QpCtx {
   uint16_t err_ctr = 0;  // counter of its failure; 0 without err_ctr_v
   // card address of the receive ring (bit 63: host IOVA), 64-byte aligned; 0 without rq_ring
   uint64_t rq_base = 0;
+  uint16_t cwnd = 0;  // first congestion window in packets, 1..window; 0: none, window alone limits
 
   static constexpr size_t kBytes = 64;
 
@@ -783,8 +790,8 @@ struct QpCtx {
     p[45] = static_cast<uint8_t>((rq_base >> 40));
     p[46] = static_cast<uint8_t>((rq_base >> 48));
     p[47] = static_cast<uint8_t>((rq_base >> 56));
-    p[48] = 0;
-    p[49] = 0;
+    p[48] = static_cast<uint8_t>(cwnd);
+    p[49] = static_cast<uint8_t>((cwnd >> 8));
     p[50] = 0;
     p[51] = 0;
     p[52] = 0;
@@ -855,6 +862,9 @@ struct QpCtx {
         (static_cast<uint64_t>(p[45]) << 40) |
         (static_cast<uint64_t>(p[46]) << 48) |
         (static_cast<uint64_t>(p[47]) << 56));
+    r.cwnd = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[48]) |
+        (static_cast<uint32_t>(p[49]) << 8));
     return r;
   }
 
@@ -879,7 +889,8 @@ struct QpCtx {
            retry == o.retry &&
            rnr_retry == o.rnr_retry &&
            err_ctr == o.err_ctr &&
-           rq_base == o.rq_base;
+           rq_base == o.rq_base &&
+           cwnd == o.cwnd;
   }
   bool operator!=(const QpCtx& o) const { return !(*this == o); }
 };
@@ -1241,6 +1252,9 @@ struct QpStatus {
   uint32_t msn = 0;  // 24 bits: messages completed as responder
   uint16_t sq_head = 0;  // ring entries consumed
   uint16_t sq_tail = 0;  // ring entries posted
+  uint16_t cwnd = 0;  // congestion window in 1/64 packets
+  uint16_t marks = 0;  // packets of the QP that met congestion, modulo 2^16
+  uint16_t retransmits = 0;  // packets sent again, modulo 2^16
 
   static constexpr size_t kBytes = 64;
 
@@ -1270,12 +1284,12 @@ struct QpStatus {
     p[21] = static_cast<uint8_t>((sq_head >> 8));
     p[22] = static_cast<uint8_t>(sq_tail);
     p[23] = static_cast<uint8_t>((sq_tail >> 8));
-    p[24] = 0;
-    p[25] = 0;
-    p[26] = 0;
-    p[27] = 0;
-    p[28] = 0;
-    p[29] = 0;
+    p[24] = static_cast<uint8_t>(cwnd);
+    p[25] = static_cast<uint8_t>((cwnd >> 8));
+    p[26] = static_cast<uint8_t>(marks);
+    p[27] = static_cast<uint8_t>((marks >> 8));
+    p[28] = static_cast<uint8_t>(retransmits);
+    p[29] = static_cast<uint8_t>((retransmits >> 8));
     p[30] = 0;
     p[31] = 0;
     p[32] = 0;
@@ -1337,6 +1351,15 @@ struct QpStatus {
     r.sq_tail = static_cast<uint16_t>(
         static_cast<uint32_t>(p[22]) |
         (static_cast<uint32_t>(p[23]) << 8));
+    r.cwnd = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[24]) |
+        (static_cast<uint32_t>(p[25]) << 8));
+    r.marks = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[26]) |
+        (static_cast<uint32_t>(p[27]) << 8));
+    r.retransmits = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[28]) |
+        (static_cast<uint32_t>(p[29]) << 8));
     return r;
   }
 
@@ -1347,7 +1370,10 @@ struct QpStatus {
            expected_psn == o.expected_psn &&
            msn == o.msn &&
            sq_head == o.sq_head &&
-           sq_tail == o.sq_tail;
+           sq_tail == o.sq_tail &&
+           cwnd == o.cwnd &&
+           marks == o.marks &&
+           retransmits == o.retransmits;
   }
   bool operator!=(const QpStatus& o) const { return !(*this == o); }
 };
@@ -2467,6 +2493,23 @@ inline constexpr uint32_t kNicPlanesDownMaskMask = 0x000000ffu;
 // rw: cycles after which a plane that is down is tried again
 inline constexpr uint32_t kNicPlaneProbe = 0x00001024u;
 inline constexpr uint32_t kNicPlaneProbeReset = 0x000bebc2u;
+// rw: growth of a congestion window in a round trip without marks, in 1/64 packets
+inline constexpr uint32_t kNicCcStep = 0x00001028u;
+inline constexpr uint32_t kNicCcStepReset = 0x00000040u;
+inline constexpr uint32_t kNicCcStepStepLsb = 0u;  // 1/64 packets
+inline constexpr uint32_t kNicCcStepStepBits = 8u;
+inline constexpr uint32_t kNicCcStepStepMask = 0x000000ffu;
+// rw: pacing of VC req: time of a byte in 1/65536 cycles, 0: none
+inline constexpr uint32_t kNicPaceReq = 0x0000102cu;
+inline constexpr uint32_t kNicPaceReqReset = 0x00000000u;
+inline constexpr uint32_t kNicPaceReqCostLsb = 0u;  // 1/65536 cycles
+inline constexpr uint32_t kNicPaceReqCostBits = 16u;
+inline constexpr uint32_t kNicPaceReqCostMask = 0x0000ffffu;
+inline constexpr uint32_t kNicPaceBulk = 0x00001030u;  // rw: pacing of VC bulk
+inline constexpr uint32_t kNicPaceBulkReset = 0x00000000u;
+inline constexpr uint32_t kNicPaceBulkCostLsb = 0u;  // 1/65536 cycles
+inline constexpr uint32_t kNicPaceBulkCostBits = 16u;
+inline constexpr uint32_t kNicPaceBulkCostMask = 0x0000ffffu;
 inline constexpr uint32_t kNicObjData = 0x00001040u;  // rw: context words, little-endian
 inline constexpr uint32_t kNicObjDataStride = 4u;
 inline constexpr uint32_t kNicObjDataCount = 16u;
