@@ -259,13 +259,16 @@ int run_msgrate(const Options& o) {
 
 int run_incast(const Options& o) {
   only_defaults(o);
-  constexpr uint32_t kChunk = 16384;     // progress is seen in these
+  // Progress is seen in chunks. A flow that has a link almost alone needs larger ones: a chunk is
+  // posted anew only when the host has seen one complete.
+  constexpr uint32_t kChunk = 16384, kVictimChunk = 65536;
   constexpr unsigned kChunksAhead = 24;  // under way per flow
   constexpr uint64_t kSampleNs = 500;
   Options opt = o;
   need(opt.cards >= 3, "incast needs --cards 3 or more: senders, a victim's receiver, a target");
-  need(opt.bytes >= kChunk && opt.bytes % kChunk == 0 && opt.bytes <= (uint64_t{1} << 26),
-       fmt::format("--bytes {}: incast takes multiples of {} up to 64 MiB", opt.bytes, kChunk));
+  need(opt.bytes != 0 && opt.bytes % kVictimChunk == 0 && opt.bytes <= (uint64_t{1} << 26),
+       fmt::format("--bytes {}: incast takes multiples of {} up to 64 MiB", opt.bytes,
+                   kVictimChunk));
   const unsigned senders = opt.cards - 1, target_card = opt.cards - 1, victim_to = 1;
   Session s(opt);
   // All but the last send to it; card 0 sends to card 1 besides, as long as they do.
@@ -314,16 +317,17 @@ int run_incast(const Options& o) {
     }
     ready.exchange(rank, true);
     if (rank == 0) t0 = s.now();
+    const auto chunk = [&](const Out& out) { return out.flow == victim ? kVictimChunk : kChunk; };
     const auto post = [&](Out& out) {
       while (out.posted < flows[out.flow].bytes &&
-             out.posted - out.completed < uint64_t{kChunk} * kChunksAhead &&
+             out.posted - out.completed < uint64_t{chunk(out)} * kChunksAhead &&
              !(out.flow == victim && open == 0)) {
-        auto w = write_wqe(node.peer(out.flow), out.posted, kChunk, spec::Vc::kBulk);
+        auto w = write_wqe(node.peer(out.flow), out.posted, chunk(out), spec::Vc::kBulk);
         w.laddr = out.source.base + out.posted;
         w.lkey = out.source.key;
         w.signalled = 1;
         node.qp(out.flow).post(w);
-        out.posted += kChunk;
+        out.posted += chunk(out);
       }
       node.qp(out.flow).ring();
     };
@@ -336,7 +340,7 @@ int run_incast(const Options& o) {
       const auto c = node.wait_completion();
       for (Out& out : outs) {
         if (out.flow != node.flow_of(c)) continue;
-        out.completed += kChunk;
+        out.completed += chunk(out);
         progress[out.flow].push_back({s.now(), out.completed});
         if (out.flow != victim && out.completed == flows[out.flow].bytes) --open;
         post(out);

@@ -138,25 +138,30 @@ void Qp::post(const spec::Wqe& wqe) {
   }
   dev_.transport().charge(HostCost::kPostWqe, 1);
   const uint32_t slot = tail_ & ((1u << cfg_.sq_log2) - 1);
-  wqe.pack(ring_->data() + size_t{slot} * spec::Wqe::kBytes);
+  spec::Wqe entry = wqe;
+  entry.index = tail_;  // should it be pushed
+  entry.pack(ring_->data() + size_t{slot} * spec::Wqe::kBytes);
   ++tail_;
 }
 
 void Qp::ring() {
   if (!connected_ || told_ == tail_) return;
+  if (cfg_.push && static_cast<uint16_t>(tail_ - told_) == 1) return push_last();
   told_ = tail_;
   ring_doorbell(dev_.transport(), reg::kDbSq + uint64_t{qpn_} * reg::kDbSqStride, tail_);
 }
 
 void Qp::push(const spec::Wqe& wqe) {
   ring();
-  spec::Wqe entry = wqe;
-  entry.index = tail_;
-  post(entry);
-  if (!connected_) return;
+  post(wqe);
+  if (connected_) push_last();
+}
+
+// The copy in the ring is what the device reads if it cannot use the pushed one.
+void Qp::push_last() {
+  const uint32_t slot = told_ & ((1u << cfg_.sq_log2) - 1);
+  const uint8_t* bytes = ring_->data() + size_t{slot} * spec::Wqe::kBytes;
   told_ = tail_;
-  uint8_t bytes[spec::Wqe::kBytes] = {};
-  entry.pack(bytes);
   Transport& transport = dev_.transport();
   // The copy in the ring is there before the device can look for it.
   std::atomic_thread_fence(std::memory_order_release);

@@ -98,6 +98,9 @@ struct QpConfig {
   uint32_t scq = 0;
   uint32_t rcq = 0;
   uint16_t window = 256;  ///< packets in flight, 1..kNicMaxWindow
+  /// ring() pushes when there is one entry to tell: the device need not read it, which is half of a
+  /// small message's latency; a push costs the host a little more than a doorbell.
+  bool push = false;
   /// First congestion window in packets, 1..window; 0: as `window`. ECN marks make it smaller.
   uint16_t cwnd = 0;
   /// false: marks change nothing, `window` alone limits.
@@ -146,7 +149,7 @@ class Qp {
   /// Writes one entry into the ring; UsageError when full. The device sees it after ring(). What
   /// the entry says is the device's to check: a bad one completes with an error status.
   void post(const spec::Wqe& wqe);
-  /// Tells the device about all posted entries (one doorbell).
+  /// Tells the device about all posted entries (one doorbell, or push).
   void ring();
   /// Posts one entry and hands it to the device with the same write that rings: the device does not
   /// have to read it. What was posted before and not told comes by ring() first, so push on its
@@ -172,6 +175,7 @@ class Qp {
  private:
   friend class Device;
   Qp(Device& dev, uint32_t qpn, const QpConfig& cfg);
+  void push_last();
   void need_receive_ring(const char* call, bool needed = true) const;
   void on_receive(const spec::Cqe& cqe);
   Device& dev_;
