@@ -120,9 +120,19 @@ class Reduce : public ::testing::Test {
       uint32_t lanes = ~0u;
       if (random_lanes) {
         lanes = static_cast<uint32_t>(rng());
-        // Often none of an element, all of the others, one only.
-        if (at % 4 == 0) lanes = 1u << (lanes % 32);
-        if (at % 5 == 0) lanes = 0;
+        switch (rng() % 4) {
+          case 0:  // one half-lane, or one element
+            lanes = 1u << (lanes % 32);
+            break;
+          case 1:
+            lanes = 3u << (lanes % 16 * 2);
+            break;
+          case 2:
+            if (lanes % 2 != 0) lanes = 0;
+            break;
+          default:
+            break;
+        }
       }
       dut_.lane_i = lanes;
       dut_.op_i = static_cast<uint8_t>(op);
