@@ -601,6 +601,7 @@ module nic_port_rx #(
   // ---------------------------------------------------------------------------------------------
   logic                   e_valid_q, e_ch_q, e_reduce_q, e_drop_q, e_err_q, e_rsp_q, e_early;
   logic                   e_atomic_q, e_cas_q, e_swap_q;
+  logic [3:0]             e_op_q, e_dtype_q;      // red_op, red_type
   logic [63:0]            e_old, e_num, e_cmp, e_new;
   logic [6:0]             e_flits_q, e_beats_q, e_j_q;
   logic [2:0]             e_off_q;
@@ -673,10 +674,12 @@ module nic_port_rx #(
   end
 
   ubl_reduce u_reduce (
-    .lane_i ({16{e_add}}),
-    .a_i    (rrd_mem[rrd_read_q]),
-    .b_i    (e_beat),
-    .sum_o  (e_sum)
+    .lane_i  ({32{e_add}}),                  // what is beyond the length is not written
+    .op_i    (e_op_q),
+    .dtype_i (e_dtype_q),
+    .a_i     (rrd_mem[rrd_read_q]),
+    .b_i     (e_beat),
+    .sum_o   (e_sum)
   );
 
   // An atomic: the operands come most significant byte first, as does the answer to an own one.
@@ -704,6 +707,8 @@ module nic_port_rx #(
       e_reduce_q  <= 1'b0;
       e_atomic_q  <= 1'b0;
       e_cas_q     <= 1'b0;
+      e_op_q      <= '0;
+      e_dtype_q   <= '0;
       e_swap_q    <= 1'b0;
       e_drop_q    <= 1'b0;
       e_err_q     <= 1'b0;
@@ -738,6 +743,8 @@ module nic_port_rx #(
         e_len_q    <= (load_action == ubl_pkg::RxActionAtomic) ? 13'd8 : load_len;
         e_reduce_q <= load_action == ubl_pkg::RxActionReduce || load_action == ubl_pkg::RxActionAtomic;
         e_cas_q    <= load_verdict[120];
+        e_op_q     <= load_verdict[127:124];
+        e_dtype_q  <= load_verdict[123:120];
         e_swap_q   <= load_verdict[128];
         e_drop_q   <= load_action == ubl_pkg::RxActionDrop;
         e_beats_q  <= load_action == ubl_pkg::RxActionDrop ? 7'd0 : 7'((load_len + 13'd63) >> 6);
@@ -874,7 +881,7 @@ module nic_port_rx #(
   // Checks
   // ---------------------------------------------------------------------------------------------
   logic unused_bits;
-  assign unused_bits = ^{abort_rxh, rrd_i.last, issue_verdict[VerdictBits-1:119], issue_verdict[116:77], load_verdict[127:121], e_word[31:0], w_redh[23:0],
+  assign unused_bits = ^{abort_rxh, rrd_i.last, issue_verdict[VerdictBits-1:119], issue_verdict[116:77], e_word[31:0], w_redh[23:0],
                          reth_length, ip_sum[19:16], head0_q[15:0]};
 
   `UBL_ASSERT_INIT(HeaderQueueHoldsAllCredits, RxhDepth >= VcDepth)

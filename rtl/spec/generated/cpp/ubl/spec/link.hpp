@@ -212,6 +212,40 @@ inline const char* to_string(RedType v) {
   return "?";
 }
 
+// wire format of FP32 elements (sw/numerics/README.md)
+enum class WireFormat : uint8_t {
+  kNone = 0x0,  // FP32, bits as they are
+  kFp16 = 0x1,  // cast to IEEE binary16
+  kBf16 = 0x2,  // cast to bfloat16
+  kE4m3 = 0x3,  // cast to OFP8 E4M3
+  kE5m2 = 0x4,  // cast to OFP8 E5M2
+  kInt4 = 0x5,  // 4-bit integers, a scale for each 32
+  kSparse8 = 0x6,  // two of each four as 4-bit integers, a scale for each 64
+  kTopk = 0x7,  // the large elements, with a mask
+};
+
+inline const char* to_string(WireFormat v) {
+  switch (v) {
+    case WireFormat::kNone:
+      return "none";
+    case WireFormat::kFp16:
+      return "fp16";
+    case WireFormat::kBf16:
+      return "bf16";
+    case WireFormat::kE4m3:
+      return "e4m3";
+    case WireFormat::kE5m2:
+      return "e5m2";
+    case WireFormat::kInt4:
+      return "int4";
+    case WireFormat::kSparse8:
+      return "sparse8";
+    case WireFormat::kTopk:
+      return "topk";
+  }
+  return "?";
+}
+
 // Ethernet II header
 // big endian
 struct Eth {
