@@ -30,8 +30,7 @@ class Endpoint {
  public:
   /// `rq_log2`: of the QPs' receive rings, if they are to have some.
   Endpoint(Session& s, unsigned rank, Board<PeerInfo>& board, uint64_t bytes,
-           std::optional<unsigned> rq_log2 = std::nullopt, unsigned cq_log2 = 8,
-           bool push = false)
+           std::optional<unsigned> rq_log2 = std::nullopt, unsigned cq_log2 = 8, bool push = false)
       : rank_(rank), dev_(s.transport(rank)), receive_ring_(rq_log2.has_value()) {
     cq_ = &dev_.create_cq(cq_log2);
     addr_ = dev_.hbm_alloc(std::max<uint64_t>(bytes, 64));
@@ -59,7 +58,8 @@ class Endpoint {
   uint64_t addr() const { return addr_; }
   size_t stripes() const { return qps_.size(); }
 
-  /// Sends [from, from+len) of the own buffer to `to` in the peer's; with `data` those bytes, inline.
+  /// Sends [from, from+len) of the own buffer to `to` in the peer's; with `data` those bytes,
+  /// inline.
   void write_imm(unsigned stripe, uint64_t from, uint64_t to, uint32_t len, uint32_t imm,
                  bool signalled, spec::Vc vc, const uint8_t* data = nullptr) {
     spec::Wqe w;
@@ -192,8 +192,7 @@ int run_pingpong(const Options& o) {
     Endpoint ep(s, rank, board, opt.bytes, send ? std::optional<unsigned>(kRqLog2) : std::nullopt,
                 8, opt.push);
     // Pushed entries carry short payload themselves.
-    const uint8_t* data =
-        opt.push && opt.bytes <= spec::kNicMaxInline ? payload.data() : nullptr;
+    const uint8_t* data = opt.push && opt.bytes <= spec::kNicMaxInline ? payload.data() : nullptr;
     addr[rank] = ep.addr();
     const auto len = static_cast<uint32_t>(opt.bytes);
     const auto now = [&ep] {

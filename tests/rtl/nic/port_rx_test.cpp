@@ -127,8 +127,8 @@ TEST(NicPortRx, CausesByName) {
   change(kWrite, 40, 69, 0x04, E::kMalformed);  // RETH length
   change(kWrite, 40, 69, 0x01, E::kMalformed);
   change(kWrite, 40, 66, 0x01, E::kMalformed);
-  change(kReduce, 40, 70, 0x10, E::kMalformed);  // REDUCE operation
-  change(kReduce, 40, 70, 0x01, E::kMalformed);  // REDUCE type
+  change(kReduce, 40, 70, 0x30, E::kMalformed);  // REDUCE operation
+  change(kReduce, 40, 70, 0x04, E::kMalformed);  // REDUCE type
   {
     Bytes f = make(kReduce, 40);  // length not a multiple of 4
     f[69] ^= 3, f[43] |= 0x10;
