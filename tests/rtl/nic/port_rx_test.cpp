@@ -21,6 +21,7 @@ TEST(NicPortRx, EveryOpcodeAndLength) {
     t.good(t.request(kAck, kRsp, 0, 0), {}, t.r() & 1);
   }
   t.run();
+  EXPECT_GT(t.swapped, 100u);
 }
 
 TEST(NicPortRx, RandomTrafficAndBackPressure) {
@@ -105,7 +106,8 @@ TEST(NicPortRx, CausesByName) {
   }
   // Fields that the ICRC does not cover.
   change(kWrite, 10, 15, 0x01, E::kMalformed);  // checksum does not match
-  for (uint8_t op : {kWrite, kReduceImm, kReadRequest, kReadResponse, kSend, kSendImm, kAck}) {
+  for (uint8_t op : {kWrite, kReduceImm, kReadRequest, kReadResponse, kSend, kSendImm, kFetchAdd,
+                     kCompareSwap, kAtomicResponse, kAck}) {
     const unsigned len = 40;
     change(op, len, 12, 0x08, E::kMalformed);        // EtherType
     change(op, len, 14, 0x20, E::kMalformed, true);  // IP version
@@ -127,8 +129,8 @@ TEST(NicPortRx, CausesByName) {
   change(kWrite, 40, 69, 0x04, E::kMalformed);  // RETH length
   change(kWrite, 40, 69, 0x01, E::kMalformed);
   change(kWrite, 40, 66, 0x01, E::kMalformed);
-  change(kReduce, 40, 70, 0x30, E::kMalformed);  // REDUCE operation
-  change(kReduce, 40, 70, 0x04, E::kMalformed);  // REDUCE type
+  change(kReduce, 40, 70, 0xF0, E::kMalformed);  // REDUCE operation
+  change(kReduce, 40, 70, 0x0C, E::kMalformed);  // REDUCE type
   {
     Bytes f = make(kReduce, 40);  // length not a multiple of 4
     f[69] ^= 3, f[43] |= 0x10;
