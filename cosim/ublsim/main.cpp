@@ -142,6 +142,10 @@ int main_checked(int argc, char** argv) {
       run->add_option("--shaping", shaping,
                       "on, off: congestion control, and in mixed priority and pacing "
                       "(default: incast on, mixed both, compared)");
+  auto* offload_opt =
+      run->add_option("--offload", o.offload,
+                      "who runs an allreduce step by step: host, nic (triggered operations)")
+          ->capture_default_str();
   run->add_flag("--push", o.push, "pingpong: pushed entries, payload of up to 16 bytes in them");
   run->add_option("--verb", o.verb, "what pingpong sends with: write (default), send");
   run->add_option("--seed", o.seed, "seed of all inputs")->capture_default_str();
@@ -218,6 +222,12 @@ int main_checked(int argc, char** argv) {
   if (bytes_opt->count() == 0) bytes = default_bytes(o.workload);
   if (qps_opt->count() > 0 && o.workload != "msgrate")
     throw UsageError(fmt::format("--qps {}: not for {}", o.qps, o.workload));
+  if (o.offload != "host" && o.offload != "nic")
+    throw UsageError(fmt::format("--offload {}: must be host or nic", shown(o.offload)));
+  if (offload_opt->count() > 0 && o.workload != "allreduce")
+    throw UsageError(fmt::format("--offload {}: not for {}", o.offload, o.workload));
+  if (o.offload == "nic" && o.algo != "auto")
+    throw UsageError(fmt::format("--algo {}: --offload nic has its own", o.algo));
   if (o.push && o.workload != "pingpong")
     throw UsageError(fmt::format("--push: not for {}", o.workload));
   if (shaping_opt->count() > 0) {
