@@ -164,6 +164,16 @@
 #define UBL_RED_TYPE_BF16 0x2u
 #define UBL_RED_TYPE_I32 0x3u
 
+/* enum wire_format, 3 bits */
+#define UBL_WIRE_FORMAT_NONE 0x0u
+#define UBL_WIRE_FORMAT_FP16 0x1u
+#define UBL_WIRE_FORMAT_BF16 0x2u
+#define UBL_WIRE_FORMAT_E4M3 0x3u
+#define UBL_WIRE_FORMAT_E5M2 0x4u
+#define UBL_WIRE_FORMAT_INT4 0x5u
+#define UBL_WIRE_FORMAT_SPARSE8 0x6u
+#define UBL_WIRE_FORMAT_TOPK 0x7u
+
 /* layout eth, big endian */
 #define UBL_ETH_BYTES 14u
 #define UBL_ETH_DST_MAC_OFFSET 0u

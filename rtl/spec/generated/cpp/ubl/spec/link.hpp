@@ -212,6 +212,40 @@ inline const char* to_string(RedType v) {
   return "?";
 }
 
+// what FP32 elements are on the wire; sw/numerics/README.md, Wire formats
+enum class WireFormat : uint8_t {
+  kNone = 0x0,  // FP32, the bits as they are
+  kFp16 = 0x1,  // IEEE binary16
+  kBf16 = 0x2,  // bfloat16
+  kE4m3 = 0x3,  // OFP8 E4M3
+  kE5m2 = 0x4,  // OFP8 E5M2
+  kInt4 = 0x5,  // 4-bit integers, a scale for each 32 elements
+  kSparse8 = 0x6,  // 2 of each 4 elements as 4-bit integers, a scale for each 64 elements
+  kTopk = 0x7,  // FP32 elements of at least a threshold, and a mask
+};
+
+inline const char* to_string(WireFormat v) {
+  switch (v) {
+    case WireFormat::kNone:
+      return "none";
+    case WireFormat::kFp16:
+      return "fp16";
+    case WireFormat::kBf16:
+      return "bf16";
+    case WireFormat::kE4m3:
+      return "e4m3";
+    case WireFormat::kE5m2:
+      return "e5m2";
+    case WireFormat::kInt4:
+      return "int4";
+    case WireFormat::kSparse8:
+      return "sparse8";
+    case WireFormat::kTopk:
+      return "topk";
+  }
+  return "?";
+}
+
 // Ethernet II header
 // big endian
 struct Eth {
