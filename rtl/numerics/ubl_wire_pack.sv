@@ -47,7 +47,8 @@ module ubl_wire_pack #(
 
   // The FIFO: 128 pieces for each beat, of which topk uses 66 and nobody the others.
   logic [Depth*4096-1:0]  piece_q;
-  logic [Depth-1:0][8:0]  size_q;
+  logic [Depth-1:0][7:0]  pieces_q;  // how many
+  logic [Depth-1:0][1:0]  odd_q;     // bytes of the last piece, less one
   logic [Depth-1:0]       ends_q;
   logic [PtrW-1:0]        wptr_q, rptr_q;
   logic [PtrW:0]          held_q;
@@ -55,7 +56,7 @@ module ubl_wire_pack #(
   // int4: the beat is the second half of its block; codes of the first half.
   logic                   half_q;
   logic [15:0]            half_code_q;
-  logic [8:0]             size;
+  logic [8:0]             size;  // bytes of the beat
 
   always_comb begin
     size = {count_i, 2'd0};
@@ -92,21 +93,15 @@ module ubl_wire_pack #(
     end
   endtask
 
-  /* verilator lint_off UNUSEDSIGNAL */  // nibbles have a lane of 32 bits each
-  function automatic logic [31:0] nibbles(input logic [255:0] x);
-    nibbles = {x[227:224], x[195:192], x[163:160], x[131:128], x[99:96], x[67:64], x[35:32], x[3:0]};
+  function automatic logic [3:0] nibble(input logic [5:0] i);
+    nibble = wire_i[{i, 5'd0} +: 4];
   endfunction
-
-  // The two kept nibbles of a group.
-  function automatic logic [7:0] kept(input logic [3:0] mask, input logic [127:0] x);
-    kept = {mask[3] ? x[99:96] : mask[2] ? x[67:64] : x[35:32],
-            mask[0] ? x[3:0] : mask[1] ? x[35:32] : x[67:64]};
-  endfunction
-  /* verilator lint_on UNUSEDSIGNAL */
 
   task automatic store_int4();
-    for (int unsigned i = 0; i < 8; i++) begin
-      piece_q[{wptr_q, 7'(i), 5'd0} +: 32] <= nibbles(wire_i[256 * i +: 256]);
+    for (int unsigned i = 0; i < 64; i = i + 8) begin
+      piece_q[{wptr_q, 4'd0, i[5:3], 5'd0} +: 32] <=
+        {nibble(6'(i + 7)), nibble(6'(i + 6)), nibble(6'(i + 5)), nibble(6'(i + 4)),
+         nibble(6'(i + 3)), nibble(6'(i + 2)), nibble(6'(i + 1)), nibble(6'(i))};
     end
     if (half_q) begin
       piece_q[{wptr_q, 7'd8, 5'd0} +: 32] <= {code_i, half_code_q};
@@ -117,13 +112,18 @@ module ubl_wire_pack #(
     half_code_q <= code_i;
   endtask
 
+  // The two kept nibbles of the group of element i.
+  function automatic logic [7:0] kept(input logic [5:0] i);
+    logic [3:0] mask;
+    mask = mask_i[i +: 4];
+    kept = {mask[3] ? nibble(i + 6'd3) : mask[2] ? nibble(i + 6'd2) : nibble(i + 6'd1),
+            mask[0] ? nibble(i) : mask[1] ? nibble(i + 6'd1) : nibble(i + 6'd2)};
+  endfunction
+
   task automatic store_sparse8();
-    for (int unsigned i = 0; i < 4; i++) begin
-      piece_q[{wptr_q, 7'(i), 5'd0} +: 32] <=
-        {kept(mask_i[16 * i + 12 +: 4], wire_i[512 * i + 384 +: 128]),
-         kept(mask_i[16 * i + 8 +: 4], wire_i[512 * i + 256 +: 128]),
-         kept(mask_i[16 * i + 4 +: 4], wire_i[512 * i + 128 +: 128]),
-         kept(mask_i[16 * i +: 4], wire_i[512 * i +: 128])};
+    for (int unsigned i = 0; i < 64; i = i + 16) begin
+      piece_q[{wptr_q, 5'd0, i[5:4], 5'd0} +: 32] <=
+        {kept(6'(i + 12)), kept(6'(i + 8)), kept(6'(i + 4)), kept(6'(i))};
     end
     piece_q[{wptr_q, 7'd4, 5'd0} +: 128] <= {56'd0, code_i[7:0], mask_i};
   endtask
@@ -142,7 +142,6 @@ module ubl_wire_pack #(
 
   // The head of the FIFO, and what can be done with it.
   logic        head_valid, head_ends, room, cut, go, flush_q;
-  logic [8:0]  head_size;
   logic [6:0]  head_pieces, offset_q, total, left, source;
   logic [3:0]  rest_count, rest_count_q;
   logic [1:0]  end_bytes, end_bytes_q;  // of the packet's last piece, less one
@@ -150,10 +149,9 @@ module ubl_wire_pack #(
 
   always_comb begin
     head_valid  = held_q != '0;
-    head_size   = size_q[rptr_q];
     head_ends   = ends_q[rptr_q];
-    head_pieces = 7'((head_size + 9'd3) >> 2);
-    end_bytes   = head_size[1:0] - 2'd1;
+    head_pieces = pieces_q[rptr_q][6:0];
+    end_bytes   = odd_q[rptr_q];
     room        = !data_valid_o || data_ready_i;
     rest_count  = flush_q ? 4'd0 : rest_count_q;
     total       = {3'd0, rest_count} + head_pieces - offset_q;
@@ -235,8 +233,9 @@ module ubl_wire_pack #(
       end_bytes_q <= end_bytes;
     end
     if (valid_i) begin
-      size_q[wptr_q] <= size;
-      ends_q[wptr_q] <= last_i;
+      pieces_q[wptr_q] <= 8'((size + 9'd3) >> 2);
+      odd_q[wptr_q]    <= size[1:0] - 2'd1;
+      ends_q[wptr_q]   <= last_i;
       case (format_i)
         ubl_pkg::WireFormatFp16, ubl_pkg::WireFormatBf16: store_halves();
         ubl_pkg::WireFormatE4m3, ubl_pkg::WireFormatE5m2: store_bytes();
@@ -259,8 +258,8 @@ module ubl_wire_pack #(
 
   `UBL_ASSERT_INIT(DepthIsAPowerOfTwo, Depth == 1 << PtrW)
   `UBL_ASSERT(NoOverflow, !(valid_i && held_q == (PtrW + 1)'(Depth)))
-  `UBL_ASSERT(BeatInRange, !head_valid || (head_size != 9'd0 && head_size <= 9'd264))
-  `UBL_ASSERT(OnlyPacketsEndInsideAPiece, !head_valid || head_ends || head_size[1:0] == 2'd0)
+  `UBL_ASSERT(BeatInRange, !head_valid || (head_pieces != 7'd0 && head_pieces <= 7'd66))
+  `UBL_ASSERT(OnlyPacketsEndInsideAPiece, !head_valid || head_ends || end_bytes == 2'd3)
   `UBL_ASSERT(OffsetInBeat, !head_valid || offset_q < head_pieces)
   `UBL_ASSERT(RestOrOffset, rest_count_q == 4'd0 || offset_q == 7'd0)
   `UBL_ASSERT(BytesInRange, !data_valid_o || (bytes_o != 7'd0 && bytes_o <= 7'd64))
