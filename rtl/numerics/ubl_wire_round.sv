@@ -70,7 +70,8 @@ module ubl_wire_round (
   // with the leading bit; below, the unit stays.
   task automatic cast_lanes();
     logic [4:0]  short;
-    logic [7:0]  base, exponent, field;
+    logic [7:0]  base, exponent, field, missing;
+    logic [8:0]  above;
     logic [3:0]  fraction_bits;
     logic [15:0] sign, max, beyond, nan, y;
     logic [31:0] x;
@@ -100,10 +101,13 @@ module ubl_wire_round (
     for (int unsigned i = 0; i < `UBL_LANES(count_i); i++) begin
       x        = x_i[{i[5:0], 5'd0} +: 32];
       exponent = x[30:23] | {7'd0, x[30:23] == 8'd0};
-      field    = exponent > base ? exponent - base : 8'd0;
+      // Masks, as a host cannot predict which it is.
+      above    = {1'b0, exponent} - {1'b0, base};
+      field    = above[7:0] & ~{8{above[8]}};
+      missing  = (8'd0 - above[7:0]) & {8{above[8]}};
       fields   = ({10'd0, field} << fraction_bits) +
-                 18'(rounded(x[30:0], {4'd0, short} + {1'b0, exponent < base ? base - exponent : 8'd0},
-                             stochastic_i, random_i[{i[5:0], 5'd0} +: 32]));
+                 18'(rounded(x[30:0], {4'd0, short} + {1'b0, missing}, stochastic_i,
+                             random_i[{i[5:0], 5'd0} +: 32]));
       if (fields <= {2'd0, max}) y = fields[15:0] | (sign & {16{x[31]}});
       else y = beyond | (sign & {16{x[31] && beyond_signed}});
       if (x[30:0] > 31'h7F800000) y = nan;

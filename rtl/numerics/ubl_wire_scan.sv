@@ -44,24 +44,8 @@ module ubl_wire_scan (
 
   `include "ubl_wire.svh"
 
-  // Magnitude of an element; the largest one of 2, 8 and 32 from element i on. (A function of a whole
-  // vector would have to clear it in every cycle of a simulation.)
-  function automatic logic [30:0] magnitude(input logic [5:0] i);
-    magnitude = x_i[{i, 5'd0} +: 31];
-  endfunction
   function automatic logic [30:0] larger(input logic [30:0] a, input logic [30:0] b);
     larger = a < b ? b : a;
-  endfunction
-  function automatic logic [30:0] largest2(input logic [5:0] i);
-    largest2 = larger(magnitude(i), magnitude(i + 6'd1));
-  endfunction
-  function automatic logic [30:0] largest8(input logic [5:0] i);
-    largest8 = larger(larger(largest2(i), largest2(i + 6'd2)),
-                      larger(largest2(i + 6'd4), largest2(i + 6'd6)));
-  endfunction
-  function automatic logic [30:0] largest32(input logic [5:0] i);
-    largest32 = larger(larger(largest8(i), largest8(i + 6'd8)),
-                       larger(largest8(i + 6'd16), largest8(i + 6'd24)));
   endfunction
 
   // Smallest scale in which `max` rounds to at most 7; to nearest 7.5 is a tie that goes to 8.
@@ -98,30 +82,36 @@ module ubl_wire_scan (
     end
   endtask
 
+  // The largest magnitudes of 4, 8, 16 and 32 elements.
   task automatic scales();
-    logic [30:0] low, high, both;
-    low  = largest32(6'd0);
-    high = largest32(6'd32);
-    both = larger(low, high);
+    logic [15:0][31:0] largest;
+    for (int unsigned i = 0; i < 16; i++) begin
+      largest[i] = {1'b0, larger(larger(x_i[128 * i +: 31], x_i[128 * i + 32 +: 31]),
+                                 larger(x_i[128 * i + 64 +: 31], x_i[128 * i + 96 +: 31]))};
+    end
+    for (int unsigned i = 0; i < 8; i++) largest[i][30:0] = larger(largest[2*i][30:0], largest[2*i+1][30:0]);
+    for (int unsigned i = 0; i < 4; i++) largest[i][30:0] = larger(largest[2*i][30:0], largest[2*i+1][30:0]);
+    for (int unsigned i = 0; i < 2; i++) largest[i][30:0] = larger(largest[2*i][30:0], largest[2*i+1][30:0]);
     if (format_i == ubl_pkg::WireFormatSparse8) begin
-      code_o <= {2{scale_code(both, stochastic_i)}};
+      code_o <= {2{scale_code(larger(largest[0][30:0], largest[1][30:0]), stochastic_i)}};
     end else begin
-      code_o <= {scale_code(high, stochastic_i), scale_code(low, stochastic_i)};
+      code_o <= {scale_code(largest[1][30:0], stochastic_i), scale_code(largest[0][30:0], stochastic_i)};
     end
   endtask
 
   task automatic sparse_mask();
     mask_o <= {16{4'h3}};  // groups of +0
     for (int unsigned i = 0; i < `UBL_LANES(count_i); i = i + 4) begin
-      mask_o[i[5:0] +: 4] <= two_largest(magnitude(i[5:0]), magnitude(i[5:0] + 6'd1),
-                                         magnitude(i[5:0] + 6'd2), magnitude(i[5:0] + 6'd3));
+      mask_o[i[5:0] +: 4] <= two_largest(
+        x_i[{i[5:2], 2'd0, 5'd0} +: 31], x_i[{i[5:2], 2'd1, 5'd0} +: 31],
+        x_i[{i[5:2], 2'd2, 5'd0} +: 31], x_i[{i[5:2], 2'd3, 5'd0} +: 31]);
     end
   endtask
 
   task automatic topk_mask();
     mask_o <= 64'd0;
     for (int unsigned i = 0; i < `UBL_LANES(count_i); i++) begin
-      mask_o[i[5:0]] <= {1'b0, magnitude(i[5:0])} >= threshold_i;
+      mask_o[i[5:0]] <= {1'b0, x_i[{i[5:0], 5'd0} +: 31]} >= threshold_i;
     end
   endtask
 

@@ -748,7 +748,7 @@ TEST_F(WireEncode, SimulationSpeed) {
     }
   };
   dut->count_i = 64;
-  dut->threshold_i = 0x3D800000;
+  dut->threshold_i = 0x3B800000;
   measure("idle", false);
   for (WireFormat format : kFormats) {
     for (unsigned options : {0u, 1u, 4u, 5u}) {
