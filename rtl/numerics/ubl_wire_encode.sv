@@ -140,19 +140,15 @@ module ubl_wire_encode (
 
   task automatic add_residuals();
     for (int unsigned i = 0; i < `UBL_LANES(count_i); i++) begin
-      x1_q[{i[5:0], 5'd0} +: 32] <= 7'(i) < count_i ?
-        fp32_add(elem_i[{i[5:0], 5'd0} +: 32], residual_i[{i[5:0], 5'd0} +: 32]) : 32'd0;
-    end
-  endtask
-
-  task automatic take_elements();
-    for (int unsigned i = 0; i < `UBL_LANES(count_i); i++) begin
-      x1_q[{i[5:0], 5'd0} +: 32] <= 7'(i) < count_i ? elem_i[{i[5:0], 5'd0} +: 32] : 32'd0;
+      x1_q[{i[5:0], 5'd0} +: 32] <=
+        fp32_add(elem_i[{i[5:0], 5'd0} +: 32], residual_i[{i[5:0], 5'd0} +: 32]);
     end
   endtask
 
   task automatic fill_up();
-    for (int unsigned i = `UBL_LANES(count_i); i < 64; i++) x1_q[{i[5:0], 5'd0} +: 32] <= 32'd0;
+    for (int unsigned i = `UBL_LANES_FROM(count_i); i < 64; i++) begin
+      if (7'(i) >= count_i) x1_q[{i[5:0], 5'd0} +: 32] <= 32'd0;
+    end
   endtask
 
   always_ff @(posedge clk_i) begin
@@ -174,7 +170,7 @@ module ubl_wire_encode (
       count1_q <= count_i;
       last1_q  <= last_i;
       if (feedback) add_residuals();
-      else take_elements();
+      else x1_q <= elem_i;
       fill_up();
     end
   end

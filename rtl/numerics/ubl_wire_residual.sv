@@ -134,11 +134,11 @@ module ubl_wire_residual #(
 
   task automatic subtract_lanes();
     for (int unsigned i = 0; i < `UBL_LANES(count_q); i++) begin
-      beat_q[{wptr_q, i[5:0], 5'd0} +: 32] <= 7'(i) < count_q ?
-        difference(x_q[{i[5:0], 5'd0} +: 32], decoded_q[{i[5:0], 5'd0} +: 32]) : 32'd0;
+      beat_q[{wptr_q, i[5:0], 5'd0} +: 32] <=
+        difference(x_q[{i[5:0], 5'd0} +: 32], decoded_q[{i[5:0], 5'd0} +: 32]);
     end
-    for (int unsigned i = `UBL_LANES(count_q); i < 64; i++) begin
-      beat_q[{wptr_q, i[5:0], 5'd0} +: 32] <= 32'd0;
+    for (int unsigned i = `UBL_LANES_FROM(count_q); i < 64; i++) begin
+      if (7'(i) >= count_q) beat_q[{wptr_q, i[5:0], 5'd0} +: 32] <= 32'd0;
     end
   endtask
 

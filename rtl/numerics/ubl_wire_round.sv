@@ -138,9 +138,10 @@ module ubl_wire_round (
     end
   endtask
 
-  // Synthesis rounds these as the +0 that they are.
   task automatic fill_up();
-    for (int unsigned i = `UBL_LANES(count_i); i < 64; i++) wire_o[{i[5:0], 5'd0} +: 32] <= 32'd0;
+    for (int unsigned i = `UBL_LANES_FROM(count_i); i < 64; i++) begin
+      if (7'(i) >= count_i) wire_o[{i[5:0], 5'd0} +: 32] <= 32'd0;
+    end
   endtask
 
   always_ff @(posedge clk_i) begin
