@@ -760,7 +760,7 @@ module nic_core #(
   assign idle_o = ~(csr_busy | trg_busy | push_valid_q | fch_busy | rq_busy | req_busy | rsp_busy | cpl_busy | db_valid_q |
                     dma_valid_q | (|txd_valid_o) | (|rxv_valid_q));
 
-  `UBL_ASSERT_INIT(widths,
+  `UBL_ASSERT_INIT(widths, CtrW == $clog2(ubl_pkg::NicNumCtr) &&
       QcfgBits == $bits(nic_core_pkg::qcfg_t) && MrBits == $bits(nic_core_pkg::mr_t) &&
       CqBits == $bits(nic_core_pkg::cqcfg_t) && CplBits == $bits(nic_core_pkg::cpl_t) &&
       ErrBits == $bits(nic_core_pkg::errev_t) &&

@@ -32,7 +32,7 @@ package nic_core_pkg;
   localparam logic [1:0] KindAtomic = 2'd3;
 
   // Widths of the records below, in bits (yosys cannot ask for the size of a package's type).
-  localparam int unsigned CtrW = $clog2(ubl_pkg::NicNumCtr);
+  localparam int unsigned CtrW = 8;  // of a counter's index (a package of yosys sees no other)
   localparam int unsigned QcfgBits = 257 + CtrW;
   localparam int unsigned MrBits = 151;
   localparam int unsigned CqcfgBits = 86;

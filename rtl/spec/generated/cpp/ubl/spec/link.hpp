@@ -212,16 +212,16 @@ inline const char* to_string(RedType v) {
   return "?";
 }
 
-// wire format of FP32 elements (sw/numerics/README.md)
+// what FP32 elements are on the wire; sw/numerics/README.md, Wire formats
 enum class WireFormat : uint8_t {
-  kNone = 0x0,  // FP32, bits as they are
-  kFp16 = 0x1,  // cast to IEEE binary16
-  kBf16 = 0x2,  // cast to bfloat16
-  kE4m3 = 0x3,  // cast to OFP8 E4M3
-  kE5m2 = 0x4,  // cast to OFP8 E5M2
-  kInt4 = 0x5,  // 4-bit integers, a scale for each 32
-  kSparse8 = 0x6,  // two of each four as 4-bit integers, a scale for each 64
-  kTopk = 0x7,  // the large elements, with a mask
+  kNone = 0x0,  // FP32, the bits as they are
+  kFp16 = 0x1,  // IEEE binary16
+  kBf16 = 0x2,  // bfloat16
+  kE4m3 = 0x3,  // OFP8 E4M3
+  kE5m2 = 0x4,  // OFP8 E5M2
+  kInt4 = 0x5,  // 4-bit integers, a scale for each 32 elements
+  kSparse8 = 0x6,  // 2 of each 4 elements as 4-bit integers, a scale for each 64 elements
+  kTopk = 0x7,  // FP32 elements of at least a threshold, and a mask
 };
 
 inline const char* to_string(WireFormat v) {
