@@ -411,7 +411,7 @@ module nic_requester #(
   logic [3:0] avoid_q [8];     // handicap: marked more than others
 
   // Pacing of VC req and bulk: when the next packet may start, 1/65536 cycles.
-  logic [79:0] pace_q [2];
+  logic [79:0] pace_rq_q, pace_bk_q;
   logic [1:0] pace_ok;
   logic [63:0] pace_at;
 
@@ -451,8 +451,8 @@ module nic_requester #(
   logic [63:0] tmo_deadline, rnr_deadline, tmo_at, rnr_at, wait_at;
 
   always_comb begin
-    pace_ok  = {(pace_bulk_i == 16'd0) | (pace_q[1][79:16] <= now_i + 64'(ubl_pkg::NicPaceEarly)),
-                (pace_req_i == 16'd0) | (pace_q[0][79:16] <= now_i + 64'(ubl_pkg::NicPaceEarly))};
+    pace_ok  = {(pace_bulk_i == 16'd0) | (pace_bk_q[79:16] <= now_i + 64'(ubl_pkg::NicPaceEarly)),
+                (pace_req_i == 16'd0) | (pace_rq_q[79:16] <= now_i + 64'(ubl_pkg::NicPaceEarly))};
     run_elig = '0;
     for (int unsigned p = 0; p < Planes; p++) begin
       if (!(rtx_valid_i && rtx_plane_i == 3'(p))) begin
@@ -510,15 +510,15 @@ module nic_requester #(
   // With nothing outstanding no time-out can strike and none is looked at.
   assign tmo_at     = (n_outst_q != '0 && tmo_wr_q != tmo_rd_q) ? tmo_deadline : '1;
   assign rnr_at     = (rnr_wr_q != rnr_rd_q) ? rnr_deadline : '1;
+  function automatic logic [63:0] pace_of(logic bulk);
+    pace_of = (bulk ? pace_bk_q[79:16] : pace_rq_q[79:16]) - 64'(ubl_pkg::NicPaceEarly);
+  endfunction
   // Earliest start of a class that is held back only by its pace.
   always_comb begin
     pace_at = '1;
-    for (int unsigned c = 0; c < 2; c++) begin
-      for (int unsigned i = 0; i < NumRun; i++) begin
-        if (!pace_ok[c] && run_ne_q[i] && 32'(RunFree) != i && (i & 1) == c &&
-            pace_q[c][79:16] - 64'(ubl_pkg::NicPaceEarly) < pace_at) begin
-          pace_at = pace_q[c][79:16] - 64'(ubl_pkg::NicPaceEarly);
-        end
+    for (int unsigned i = 0; i < NumRun; i++) begin
+      if (!pace_ok[i & 1] && run_ne_q[i] && 32'(RunFree) != i && pace_of(i[0]) < pace_at) begin
+        pace_at = pace_of(i[0]);
       end
     end
   end
@@ -1702,18 +1702,20 @@ module nic_requester #(
 
   // ---------------------------------------------------------------------------------------------
   // Handicaps of the planes, pacing
-  logic [79:0] pace_base;
+  logic [79:0] pace_base, pace_last;
   logic [15:0] pace_cost;
   logic [28:0] pace_time;
   logic pace_cls;
   assign pace_cls  = tx_d.vc == ubl_pkg::VcBulk;
   assign pace_cost = pace_cls ? pace_bulk_i : pace_req_i;
-  assign pace_base = (pace_q[pace_cls][79:16] < now_i) ? {now_i, 16'd0} : pace_q[pace_cls];
+  assign pace_last = pace_cls ? pace_bk_q : pace_rq_q;
+  assign pace_base = (pace_last[79:16] < now_i) ? {now_i, 16'd0} : pace_last;
   assign pace_time = ({16'd0, is_read ? 13'd0 : tx_d.len} + 29'(ubl_pkg::NicPaceHeader)) * {13'd0, pace_cost};
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       for (int unsigned p = 0; p < 8; p++) avoid_q[p] <= '0;
-      for (int unsigned c = 0; c < 2; c++) pace_q[c] <= '0;
+      pace_rq_q <= '0;
+      pace_bk_q <= '0;
     end else begin
       if (cc_ack) begin
         for (int unsigned p = 0; p < 8; p++) begin
@@ -1721,7 +1723,8 @@ module nic_requester #(
           else if (cfg_i.planes[p] && avoid_q[p] != 4'd0) avoid_q[p] <= avoid_q[p] - 4'd1;
         end
       end
-      if (tx_valid && pace_cost != 16'd0) pace_q[pace_cls] <= pace_base + 80'(pace_time);
+      if (tx_valid && pace_cost != 16'd0 && !pace_cls) pace_rq_q <= pace_base + 80'(pace_time);
+      if (tx_valid && pace_cost != 16'd0 && pace_cls) pace_bk_q <= pace_base + 80'(pace_time);
     end
   end
 
