@@ -77,6 +77,43 @@ TEST(Traffic, PushedPingpong) {
   EXPECT_EQ(r.json["verified"], true);
 }
 
+// The cards take the steps: the host writes once, whatever the size, and is busy for a twentieth.
+TEST(Traffic, AllReduceByTheCards) {
+  for (const char* size : {"1MiB", "4MiB"}) {
+    const Outcome host = ublsim(fmt::format("run allreduce --cards 8 --bytes {} -q", size));
+    const Outcome nic =
+        ublsim(fmt::format("run allreduce --cards 8 --bytes {} -q --offload nic", size));
+    ASSERT_TRUE(ends_with_status(host, 0));
+    ASSERT_TRUE(ends_with_status(nic, 0));
+    EXPECT_EQ(nic.json["verified"], true);
+    EXPECT_EQ(nic.json["host_call"]["mmio_writes"], 1);
+    EXPECT_EQ(nic.json["host_prepare"]["mmio_writes"], 2);
+    const double a = host.json["host_call"]["busy_ns"], b = nic.json["host_call"]["busy_ns"];
+    fmt::print("{}: host busy {} ns, offloaded {} ns (and {} ns to prepare)\n", size, a, b,
+               nic.json["host_prepare"]["busy_ns"].get<double>());
+    EXPECT_LE(b, 0.05 * a);
+    EXPECT_GT(nic.json["algbw_GBps"], host.json["algbw_GBps"]);
+  }
+  // Odd counts, few elements, one card; a bad network.
+  for (const char* args : {"--cards 7 --bytes 12348", "--cards 5 --bytes 4", "--cards 3 --bytes 0",
+                           "--cards 1", "--cards 2 --bytes 1MiB --planes 1"}) {
+    const Outcome r = ublsim(fmt::format("run allreduce -q --offload nic {}", args));
+    EXPECT_TRUE(ends_with_status(r, 0)) << args;
+    EXPECT_EQ(r.json["verified"], true) << args;
+  }
+  const TempFile faults("- what: drop\n  where: \"*\"\n  rate: 0.02\n");
+  const Outcome r =
+      ublsim("run allreduce -q --offload nic --cards 4 --bytes 1MiB --faults " + faults.path());
+  EXPECT_TRUE(ends_with_status(r, 0));
+  EXPECT_EQ(r.json["verified"], true);
+  EXPECT_GT(r.json["retransmits"], 0);
+  // A card that cannot be reached: said, not waited for without end.
+  const TempFile cut("- what: cut\n  where: \"card2.*\"\n  at: 0\n");
+  const Outcome dead =
+      ublsim("run allreduce -q --offload nic --cards 4 --bytes 1MiB --faults " + cut.path());
+  EXPECT_TRUE(ends_with_status(dead, 3) || ends_with_status(dead, 4)) << dead.output;
+}
+
 TEST(Traffic, BadInput) {
   const auto refused = [](const std::string& args, const std::string& text) {
     const Outcome r = ublsim("run " + args);
@@ -98,6 +135,10 @@ TEST(Traffic, BadInput) {
   refused("mixed --iterations 10", "--iterations 10");
   refused("mixed --bytes 8MiB", "mixed takes bulk messages");
   refused("train --push", "--push: not for train");
+  refused("allreduce --offload card", "--offload card: must be host or nic");
+  refused("alltoall --offload nic", "--offload nic: not for alltoall");
+  refused("allreduce --offload nic --algo ring", "--algo ring: --offload nic has its own");
+  refused("allreduce --offload nic --out-of-place", "--offload nic is in place");
 }
 
 }  // namespace
