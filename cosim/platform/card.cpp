@@ -42,21 +42,24 @@ struct Card::Core {
   Recording host_recording, nic_recording;
   bool host_active = true, host_evaluated = false;
   bool nic_active = true, nic_evaluated = false;
-  // Completions of host_if's DMA, by time; reads may pass each other.
+  // Completions of host_if's DMA; reads may pass each other.
   struct Dma {
     Cycle due;
     uint64_t addr;
-    uint8_t tag;
+    uint16_t tag;
     uint8_t len;
     bool err;
     bool read;
   };
-  std::deque<Dma> dma;
-  Cycle dma_due() const {
-    Cycle d = kNever;
-    for (const Dma& x : dma) d = std::min(d, x.due);
-    return d;
+  std::deque<Dma> dma;  // by time; most come in order
+  void add(const Dma& d) {
+    auto at = dma.end();
+    while (at != dma.begin() && std::prev(at)->due > d.due) --at;
+    dma.insert(at, d);
   }
+  Cycle dma_due() const { return dma.empty() ? kNever : dma.front().due; }
+  // What PCIe lets a function have under way: 10-bit tags, a quarter of them reserved.
+  static constexpr size_t kDmaDepth = 768;
 };
 
 Card::Card(const CardConfig& cfg, Engine& engine)
@@ -126,8 +129,8 @@ void Card::tick(Cycle now) {
     }
   }
   h.hdma_rsp_valid_i = 0;
-  for (auto it = c.dma.begin(); it != c.dma.end(); ++it) {
-    if (it->due > now) continue;
+  if (c.dma_due() <= now) {
+    const auto it = c.dma.begin();
     spec::DmaRsp rsp{};
     rsp.tag = it->tag;
     rsp.err = it->err ? 1 : 0;
@@ -139,12 +142,11 @@ void Card::tick(Cycle now) {
       else
         rsp.err = 1;  // unmapped while the read was on its way
     }
-    if (it->read && it->tag < 0x80) traced(CardEvent::kDmaData, now);
+    if (it->read && it->tag < spec::kNicSqTags) traced(CardEvent::kDmaData, now);
     rsp.to_words(words(h.hdma_rsp_i));
     h.hdma_rsp_valid_i = 1;
     c.host_active = true;
-    c.dma.erase(it);
-    break;
+    c.dma.pop_front();
   }
   for (auto& pp : planes_) {
     Plane& p = *pp;
@@ -227,7 +229,7 @@ void Card::exchange_host(Cycle now) {
     spec::MmioRsp rsp = spec::MmioRsp::from_words(words(h.mmio_rsp_o));
     pcie_->mmio_response(now, rsp);
   }
-  h.hdma_req_ready_i = c.dma.size() < 64 ? 1 : 0;
+  h.hdma_req_ready_i = c.dma.size() < Core::kDmaDepth ? 1 : 0;
   if (h.hdma_req_valid_o != 0 && h.hdma_req_ready_i != 0 && c.host_evaluated) {
     const auto req = spec::DmaReq::from_words(words(h.hdma_req_o));
     const bool host_side = (req.addr & systemc::kHostBit) != 0;
@@ -236,13 +238,12 @@ void Card::exchange_host(Cycle now) {
     Core::Dma d{now + 1, req.addr, req.tag, req.len, !ok, false};
     switch (static_cast<spec::DmaKind>(req.kind)) {
       case spec::DmaKind::kRead:
-        // Tags of reads of receive rings have the top bit.
-        if (req.tag < 0x80) traced(CardEvent::kDmaRead, now);
+        if (req.tag < spec::kNicSqTags) traced(CardEvent::kDmaRead, now);
         d.read = true;
         d.due = host_side ? pcie_->dma_read_due(now, req.len)
                 : ok      ? hbm_timing_.read(now, req.addr, req.len)
                           : now + 1;
-        c.dma.push_back(d);
+        c.add(d);
         break;
       case spec::DmaKind::kWrite:
         if (ok && host_side) pcie_->posted_write(now, req.addr, req.data.data(), req.len);
@@ -250,7 +251,7 @@ void Card::exchange_host(Cycle now) {
           std::memcpy(hbm_.data() + req.addr, req.data.data(), req.len);
           d.due = hbm_timing_.write(now, req.addr, req.len);
         }
-        c.dma.push_back(d);
+        c.add(d);
         break;
       case spec::DmaKind::kMsix:
         pcie_->msix(now, req.addr, req.data[0]);
@@ -264,6 +265,9 @@ void Card::exchange_host(Cycle now) {
   n.db_valid_i = h.db_valid_o;
   if (h.db_valid_o != 0) n.db_i = h.db_o;
   h.db_ready_i = n.db_ready_o;
+  n.push_valid_i = h.push_valid_o;
+  if (h.push_valid_o != 0) n.push_i = h.push_o;
+  h.push_ready_i = n.push_ready_o;
   n.dma_rsp_valid_i = h.dma_rsp_valid_o;
   if (h.dma_rsp_valid_o != 0) n.dma_rsp_i = h.dma_rsp_o;
   // nic_core -> host_if
@@ -274,8 +278,8 @@ void Card::exchange_host(Cycle now) {
   n.dma_req_ready_i = h.dma_req_ready_o;
 
   c.host_active = h.idle_o == 0 || h.csr_rsp_valid_i != 0 || h.dma_req_valid_i != 0;
-  c.nic_active =
-      n.idle_o == 0 || n.csr_req_valid_i != 0 || n.db_valid_i != 0 || n.dma_rsp_valid_i != 0;
+  c.nic_active = n.idle_o == 0 || n.csr_req_valid_i != 0 || n.db_valid_i != 0 ||
+                 n.push_valid_i != 0 || n.dma_rsp_valid_i != 0;
 }
 
 void Card::exchange_plane(Plane& p, unsigned i, Cycle now) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "ubl/driver/host_costs.hpp"
 #include "ubl/spec/host.hpp"
 
@@ -43,13 +45,14 @@ InprocTransport::InprocTransport(sc_core::sc_module_name name, Card& card, Engin
   mmio.bind(card.pcie().mmio);
 }
 
-void InprocTransport::access(tlm::tlm_command cmd, unsigned bar, uint64_t offset, uint32_t* value) {
+void InprocTransport::access(tlm::tlm_command cmd, unsigned bar, uint64_t offset, uint8_t* data,
+                             unsigned bytes) {
   tlm::tlm_generic_payload trans;
   trans.set_command(cmd);
   trans.set_address((uint64_t{bar} << systemc::PciePort::kBarShift) | offset);
-  trans.set_data_ptr(reinterpret_cast<unsigned char*>(value));
-  trans.set_data_length(4);
-  trans.set_streaming_width(4);
+  trans.set_data_ptr(data);
+  trans.set_data_length(bytes);
+  trans.set_streaming_width(bytes);
   trans.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
   sc_time delay = ps(ahead_ps_);
   mmio->b_transport(trans, delay);
@@ -61,12 +64,18 @@ void InprocTransport::access(tlm::tlm_command cmd, unsigned bar, uint64_t offset
 
 uint32_t InprocTransport::read32(unsigned bar, uint64_t offset) {
   uint32_t v = 0;
-  access(tlm::TLM_READ_COMMAND, bar, offset, &v);
+  access(tlm::TLM_READ_COMMAND, bar, offset, reinterpret_cast<uint8_t*>(&v), sizeof v);
   return v;
 }
 
 void InprocTransport::write32(unsigned bar, uint64_t offset, uint32_t value) {
-  access(tlm::TLM_WRITE_COMMAND, bar, offset, &value);
+  access(tlm::TLM_WRITE_COMMAND, bar, offset, reinterpret_cast<uint8_t*>(&value), sizeof value);
+}
+
+void InprocTransport::write_burst(unsigned bar, uint64_t offset, const uint8_t* bytes64) {
+  uint8_t copy[64];
+  std::memcpy(copy, bytes64, sizeof copy);  // TLM's data pointer is not const
+  access(tlm::TLM_WRITE_COMMAND, bar, offset, copy, sizeof copy);
 }
 
 uint32_t InprocTransport::config_read32(unsigned offset) {

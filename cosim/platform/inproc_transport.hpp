@@ -23,6 +23,7 @@ class InprocTransport : public sc_core::sc_module, public driver::Transport {
 
   uint32_t read32(unsigned bar, uint64_t offset) override;
   void write32(unsigned bar, uint64_t offset, uint32_t value) override;
+  void write_burst(unsigned bar, uint64_t offset, const uint8_t* bytes64) override;
   uint8_t* hbm() override { return card_.hbm().data(); }
   uint64_t hbm_size() const override { return card_.hbm().size(); }
   uint32_t config_read32(unsigned offset) override;
@@ -39,7 +40,7 @@ class InprocTransport : public sc_core::sc_module, public driver::Transport {
   void flush();
 
  private:
-  void access(tlm::tlm_command cmd, unsigned bar, uint64_t offset, uint32_t* value);
+  void access(tlm::tlm_command cmd, unsigned bar, uint64_t offset, uint8_t* data, unsigned bytes);
   Card& card_;
   Engine& engine_;
   uint32_t command_ = 0;   // PCI command register

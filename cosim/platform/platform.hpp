@@ -41,6 +41,11 @@ class Platform {
     return fault_clock_.links();
   }
   const Switch& fabric_switch(unsigned plane) const { return *switches_[plane]; }
+  Switch& fabric_switch(unsigned plane) { return *switches_[plane]; }
+  /// Port of the plane's switch that leads to a card.
+  unsigned switch_port(unsigned card, unsigned plane) const {
+    return cfg_.topology.link(card, plane).port;
+  }
   /// Evaluations of all boxes.
   uint64_t box_evals() const;
   /// One line per box that is not idle.

@@ -18,14 +18,14 @@ template <typename Model, typename F>
 void host_if_inputs(Model& m, F&& f) {
   f(m.rst_ni), f(m.bme_i), f(m.mmio_req_valid_i), f(m.hdma_req_ready_i), f(m.hdma_rsp_valid_i);
   f(m.csr_req_ready_i), f(m.csr_rsp_valid_i), f(m.db_ready_i), f(m.dma_req_valid_i), f(m.node_i);
-  f(m.now_i), f(m.mmio_req_i), f(m.hdma_rsp_i), f(m.csr_rsp_i), f(m.dma_req_i);
+  f(m.now_i), f(m.mmio_req_i), f(m.hdma_rsp_i), f(m.csr_rsp_i), f(m.dma_req_i), f(m.push_ready_i);
 }
 
 template <typename Model, typename F>
 void host_if_outputs(Model& m, F&& f) {
   f(m.mmio_req_ready_o), f(m.mmio_rsp_valid_o), f(m.hdma_req_valid_o), f(m.csr_req_valid_o);
   f(m.db_valid_o), f(m.dma_req_ready_o), f(m.dma_rsp_valid_o), f(m.idle_o), f(m.mmio_rsp_o);
-  f(m.hdma_req_o), f(m.csr_req_o), f(m.db_o), f(m.dma_rsp_o);
+  f(m.hdma_req_o), f(m.csr_req_o), f(m.db_o), f(m.dma_rsp_o), f(m.push_valid_o), f(m.push_o);
 }
 
 template <typename Model, typename F>
@@ -33,6 +33,7 @@ void nic_core_inputs(Model& m, F&& f) {
   f(m.rst_ni), f(m.csr_req_valid_i), f(m.db_valid_i), f(m.dma_req_ready_i), f(m.dma_rsp_valid_i);
   f(m.txc_valid_i), f(m.rxh_valid_i), f(m.rxv_ready_i), f(m.rxd_valid_i), f(m.txd_credit_i);
   f(m.txc_i), f(m.rxh_i), f(m.rxd_i), f(m.now_i), f(m.csr_req_i), f(m.db_i), f(m.dma_rsp_i);
+  f(m.push_valid_i), f(m.push_i);
 }
 
 template <typename Model, typename F>
@@ -40,6 +41,7 @@ void nic_core_outputs(Model& m, F&& f) {
   f(m.csr_req_ready_o), f(m.csr_rsp_valid_o), f(m.db_ready_o), f(m.dma_req_valid_o);
   f(m.txd_valid_o), f(m.txc_ready_o), f(m.rxh_ready_o), f(m.rxv_valid_o), f(m.rxd_ready_o);
   f(m.idle_o), f(m.txd_o), f(m.rxv_o), f(m.csr_rsp_o), f(m.dma_req_o), f(m.deadline_o);
+  f(m.push_ready_o);
 }
 
 template <typename Model, typename F>

@@ -62,6 +62,7 @@ constexpr unsigned kMetaMask = (1u << kMetaBits) - 1;
 constexpr uint32_t kValid = 1u << (spec::Flit::kValidLsb - FlitWords::kFlagShift);
 constexpr unsigned kSop = 1u << 9;
 constexpr unsigned kEcnByte = spec::kLinkEthBytes + 1;
+constexpr unsigned kDstNodeByte = spec::kLinkEthBytes + 18;  // low half of the IP destination
 constexpr unsigned kEcnShift = kEcnByte % 4 * 8;
 constexpr unsigned kCe = static_cast<unsigned>(spec::Ecn::kCe);
 static_assert(kMetaBits == 10 && spec::kLinkNumVc == 3);
@@ -76,6 +77,7 @@ class RtlSwitch : public Switch {
     flit_due_.fill(kNever);
     credits_due_.fill(kNever);
     recording_.begin<Model>(stimulus, shadows, "plane" + std::to_string(plane) + ".switch");
+    for (unsigned n = 0; n < route_.size(); ++n) route_[n] = static_cast<uint8_t>(n);
     m_.plane_i = static_cast<CData>(plane);
     m_.ecn_kmin_i = ecn.kmin;
     m_.ecn_kmax_i = ecn.kmax;
@@ -90,7 +92,13 @@ class RtlSwitch : public Switch {
     out->watch_credits(&credits_due_[port]);
     if (port >= used_) used_ = port + 1;
   }
+  void watch_queue(unsigned port) override {
+    watched_.resize(Radix);
+    watched_[port].on = true;
+  }
+  Queue& queue(unsigned port) override { return watched_.at(port).queue; }
   void set_route(unsigned node, unsigned port) override {
+    if (node < route_.size()) route_[node] = static_cast<uint8_t>(port);
     m_.cfg_addr_i = static_cast<SData>(node);
     m_.cfg_wdata_i = static_cast<CData>(port);
     m_.cfg_we_i = 1;
@@ -114,6 +122,7 @@ class RtlSwitch : public Switch {
           const FlitWords& f = in_[p]->flit();
           set_meta(m_.rx_meta_i, p, f.flags() & kMetaMask);
           std::memcpy(words(m_.rx_data_i) + p * 16, f.w.data(), 64);
+          if (!watched_.empty()) arrives(p, f, now);
           in_[p]->pop_flit();
           valid |= uint64_t{1} << i;
         }
@@ -136,6 +145,7 @@ class RtlSwitch : public Switch {
           const uint32_t* data = words(m_.tx_data_o) + p * 16;
           if ((meta & kSop) != 0 && (data[kEcnByte / 4] >> kEcnShift & 3u) == kCe) ++marks_;
           if (out_[p] != nullptr) out_[p]->send(now, data, meta | kValid);
+          if (!watched_.empty() && watched_[p].on) watched_[p].add(-1, now);
         });
         if (uint64_t c = load<spec::kLinkNumVc>(m_.rx_credit_o, g); c != 0)
           for (unsigned p = g * kGroup; c != 0; ++p, c >>= spec::kLinkNumVc)
@@ -155,6 +165,30 @@ class RtlSwitch : public Switch {
   }
 
  private:
+  struct Watched {
+    bool on = false;
+    uint64_t flits = 0;
+    Cycle since = 0;
+    Queue queue;
+    void add(int64_t change, Cycle now) {
+      if (flits != 0) {
+        if (queue.cycles.size() <= flits) queue.cycles.resize(flits + 1);
+        queue.cycles[flits] += now - since;
+      }
+      since = now;
+      flits = static_cast<uint64_t>(std::max<int64_t>(0, static_cast<int64_t>(flits) + change));
+      queue.peak = std::max(queue.peak, flits);
+    }
+  };
+  void arrives(unsigned in, const FlitWords& f, Cycle now) {
+    if ((f.flags() & kSop) != 0) {
+      const auto* bytes = reinterpret_cast<const uint8_t*>(f.w.data()) + kDstNodeByte;
+      const unsigned node = unsigned{bytes[0]} << 8 | bytes[1];
+      to_[in] = node < route_.size() ? route_[node] : static_cast<uint8_t>(kNoRoute);
+    }
+    if (to_[in] < Radix && watched_[to_[in]].on) watched_[to_[in]].add(1, now);
+  }
+
   Model m_;
   Recording recording_;
   bool skip_;
@@ -165,9 +199,22 @@ class RtlSwitch : public Switch {
   std::vector<Link*> in_, out_;
   std::array<Cycle, Radix> flit_due_, credits_due_;  // of in_ and out_, kept by the links
   std::vector<SwitchError> errors_;
+  std::array<uint8_t, 256> route_;   // by node
+  std::array<uint8_t, Radix> to_{};  // output of the frame that arrives, by input
+  std::vector<Watched> watched_;     // by output; empty: none is
 };
 
 }  // namespace
+
+uint64_t Switch::Queue::quantile(double q) const {
+  uint64_t all = 0, below = 0;
+  for (const uint64_t c : cycles) all += c;
+  for (size_t i = 0; i < cycles.size(); ++i) {
+    below += cycles[i];
+    if (all != 0 && static_cast<double>(below) >= q * static_cast<double>(all)) return i;
+  }
+  return 0;
+}
 
 std::unique_ptr<Switch> make_switch(unsigned radix, unsigned plane, bool skip, Stimulus* stimulus,
                                     const ShadowFactory* shadows, EcnThresholds ecn) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/engine.hpp"
 #include "platform/shadow.hpp"
@@ -33,6 +34,18 @@ class Switch : public Unit {
   virtual uint64_t evals() const = 0;
   /// Frames that left with a congestion mark.
   virtual uint64_t marks() const = 0;
+
+  /// Flits of frames that have begun to arrive for an output and have not left, over time.
+  struct Queue {
+    std::vector<uint64_t> cycles;  ///< cycles that it held i flits, while it was not empty
+    uint64_t peak = 0;
+    /// Flits that it held at most in the share `q` of the time.
+    uint64_t quantile(double q) const;
+    void clear() { cycles.clear(), peak = 0; }
+  };
+  /// Before the first tick: keeps count of the queue of this output.
+  virtual void watch_queue(unsigned port) = 0;
+  virtual Queue& queue(unsigned port) = 0;
 };
 
 /// Flits that wait for an output and virtual channel: marks are rare from `kmin` on and sure from

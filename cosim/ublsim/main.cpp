@@ -69,9 +69,16 @@ cosim::Topology topology_file(const std::string& path) {
   return load_topology(path);
 }
 
+const char* default_bytes(const std::string& workload) {
+  if (workload == "pingpong" || workload == "msgrate") return "8";
+  if (workload == "mixed") return "256KiB";
+  return "1MiB";
+}
+
 /// Workloads that take no other number of cards.
 bool for_two_cards(const std::string& workload) {
-  return workload == "pingpong" || workload == "read" || workload == "sendmsg";
+  return workload == "pingpong" || workload == "read" || workload == "sendmsg" ||
+         workload == "msgrate";
 }
 
 /// The file says how many there are; an option may only say the same.
@@ -94,7 +101,8 @@ int main_checked(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "ublsim " UBL_VERSION);
   Options o;
-  std::string bytes = "1MiB", config, faults;
+  std::string bytes = "1MiB", faults, shaping;
+  std::string& config = o.config;
   bool no_skip = false;
 
   auto* run = app.add_subcommand("run", "run a workload and verify every output byte");
@@ -103,9 +111,10 @@ int main_checked(int argc, char** argv) {
   run->add_option("WORKLOAD", o.workload, "one of:" + names)->required();
   auto* cards_opt = run->add_option(
       "--cards", o.cards, "cards, 1..128 (default: 4; pingpong, read, sendmsg: 2, no other)");
-  auto* bytes_opt = run->add_option("--bytes", bytes,
-                                    "larger buffer of a card, e.g. 1MiB, 64KiB, 12348 (default: "
-                                    "1MiB; pingpong: 8; docs/guides/running.md)");
+  auto* bytes_opt =
+      run->add_option("--bytes", bytes,
+                      "larger buffer of a card, e.g. 1MiB, 64KiB, 12348 (default: "
+                      "1MiB; pingpong, msgrate: 8; mixed: 256KiB; docs/guides/running.md)");
   run->add_option("--dtype", o.dtype,
                   "element type: f32; to move only: i8, u8, f16, bf16, f64, ...")
       ->capture_default_str();
@@ -124,7 +133,20 @@ int main_checked(int argc, char** argv) {
       ->capture_default_str();
   run->add_option("--steps", o.steps, "training steps")->capture_default_str();
   run->add_option("--data", o.data, "training data, CSV (default: the digits that come along)");
-  run->add_option("--iterations", o.iterations, "pingpong exchanges")->capture_default_str();
+  run->add_option("--iterations", o.iterations,
+                  "pingpong exchanges; messages of mixed, of msgrate per queue pair")
+      ->capture_default_str();
+  auto* qps_opt =
+      run->add_option("--qps", o.qps, "queue pairs of msgrate, each way")->capture_default_str();
+  auto* shaping_opt =
+      run->add_option("--shaping", shaping,
+                      "on, off: congestion control, and in mixed priority and pacing "
+                      "(default: incast on, mixed both, compared)");
+  auto* offload_opt =
+      run->add_option("--offload", o.offload,
+                      "who runs an allreduce step by step: host, nic (triggered operations)")
+          ->capture_default_str();
+  run->add_flag("--push", o.push, "pingpong: pushed entries, payload of up to 16 bytes in them");
   run->add_option("--verb", o.verb, "what pingpong sends with: write (default), send");
   run->add_option("--seed", o.seed, "seed of all inputs")->capture_default_str();
   run->add_option("--config", config, "YAML file with constants (docs/guides/configuration.md)");
@@ -144,7 +166,8 @@ int main_checked(int argc, char** argv) {
   run->add_flag("--progress", o.progress, "show progress while running");
 
   // The parser itself takes -1 for a large number, 010 for eight and nothing for a file.
-  for (const char* name : {"--cards", "--planes", "--root", "--steps", "--iterations", "--seed"})
+  for (const char* name :
+       {"--cards", "--planes", "--root", "--steps", "--iterations", "--seed", "--qps"})
     run->get_option(name)->check(
         [](const std::string& text) { return is_whole_number(text) ? "" : "not a whole number"; });
   const std::pair<const char*, const std::string*> inputs[] = {{"--config", &config},
@@ -196,7 +219,24 @@ int main_checked(int argc, char** argv) {
     if (run->count(option) > 0) files.output(option, *path);
   o.skip = !no_skip;
   if (in_place_opt->count() > 0) o.in_place = in_place;
-  if (o.workload == "pingpong" && bytes_opt->count() == 0) bytes = "8";
+  if (bytes_opt->count() == 0) bytes = default_bytes(o.workload);
+  if (qps_opt->count() > 0 && o.workload != "msgrate")
+    throw UsageError(fmt::format("--qps {}: not for {}", o.qps, o.workload));
+  if (o.offload != "host" && o.offload != "nic")
+    throw UsageError(fmt::format("--offload {}: must be host or nic", shown(o.offload)));
+  if (offload_opt->count() > 0 && o.workload != "allreduce")
+    throw UsageError(fmt::format("--offload {}: not for {}", o.offload, o.workload));
+  if (o.offload == "nic" && o.algo != "auto")
+    throw UsageError(fmt::format("--algo {}: --offload nic has its own", o.algo));
+  if (o.push && o.workload != "pingpong")
+    throw UsageError(fmt::format("--push: not for {}", o.workload));
+  if (shaping_opt->count() > 0) {
+    if (shaping != "on" && shaping != "off")
+      throw UsageError(fmt::format("--shaping {}: must be on or off", shown(shaping)));
+    if (o.workload != "incast" && o.workload != "mixed")
+      throw UsageError(fmt::format("--shaping {}: not for {}", shaping, o.workload));
+    o.shaping = shaping == "on";
+  }
   if (cards_opt->count() == 0 && for_two_cards(o.workload)) o.cards = 2;
   o.bytes = parse_bytes(bytes);
   if (!is_preset(o.topology)) {

@@ -60,7 +60,12 @@ struct Options {
   unsigned planes = 8;
   unsigned root = 0;  ///< of broadcast, gather, reduce, scatter
   unsigned steps = 200;
-  unsigned iterations = 1000;       ///< exchanges of pingpong
+  unsigned iterations = 1000;       ///< exchanges of pingpong; messages of msgrate, mixed
+  unsigned qps = 32;                ///< queue pairs of msgrate, each way
+  std::optional<bool> shaping;      ///< of incast and mixed; mixed: nothing is both
+  std::string offload = "host";     ///< of allreduce: "host" or "nic"
+  bool push = false;                ///< of pingpong: pushed entries, inline payload
+  std::string config;               ///< file with constants, if there is one
   std::optional<std::string> verb;  ///< of pingpong: "write" (default) or "send"
   uint64_t seed = 1;
   bool skip = true;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 
+#include "ubl/comm/card_all_reduce.hpp"
 #include "ubl/comm/communicator.hpp"
 #include "ubl/numerics/fp32.hpp"
 #include "ublsim/inputs.hpp"
@@ -98,6 +99,8 @@ int run_collective(const Options& o, const Collective& c) {
   if (o.bytes > (uint64_t{1} << 30))
     throw UsageError(fmt::format("--bytes {}: {} takes at most 1 GiB", o.bytes, o.workload));
   const bool in_place = o.in_place.value_or(c.in_place);
+  if (o.offload == "nic" && !in_place)
+    throw UsageError("--out-of-place: --offload nic is in place");
   if (in_place && !c.layout)
     throw UsageError(fmt::format("--in-place: {} cannot be in place", o.workload));
   const unsigned n = o.cards;
@@ -110,6 +113,17 @@ int run_collective(const Options& o, const Collective& c) {
   std::vector<uint64_t> send(n), recv(n);
   std::vector<bool> apart(n, true);
   std::vector<Cycle> begin(n), end(n);
+  // What the host did for it.
+  struct Work {
+    uint64_t busy_ps = 0, mmio_writes = 0;
+    Work operator-(const Work& o) const {
+      return {busy_ps - o.busy_ps, mmio_writes - o.mmio_writes};
+    }
+  };
+  const auto work_of = [&s](unsigned rank) {
+    return Work{s.transport(rank).busy_ps(), s.platform().card(rank).pcie().mmio_writes};
+  };
+  std::vector<Work> prepared(n), called(n);
   s.run([&](unsigned rank) {
     Rank host(ranks, rank, c.all_peers);
     auto& dev = host.device();
@@ -126,12 +140,28 @@ int run_collective(const Options& o, const Collective& c) {
       recv[rank] = send[rank] + shared->block * block;
     }
     apart[rank] = !shared;
+    std::optional<comm::CardAllReduce> on_card;
+    if (o.offload == "nic") {
+      comm::CardAllReduceConfig config;
+      config.planes = static_cast<uint8_t>((1u << s.platform().num_planes()) - 1);
+      on_card.emplace(rank, n, dev, ranks.bootstrap, config);
+      const auto before = work_of(rank);
+      on_card->prepare(recv[rank], block / element);
+      prepared[rank] = work_of(rank) - before;
+    }
     // Inputs are there when the measurement begins, as after a backward pass.
     std::copy(in[rank].begin(), in[rank].end(), s.platform().card(rank).hbm().data() + send[rank]);
     host.barrier();
+    const auto before = work_of(rank);
     begin[rank] = s.now();
-    c.call(host.comm(), send[rank], recv[rank], block / element);
+    if (on_card) {
+      on_card->start();
+      on_card->wait();
+    } else {
+      c.call(host.comm(), send[rank], recv[rank], block / element);
+    }
     end[rank] = s.now();
+    called[rank] = work_of(rank) - before;
     host.barrier();
   });
   Result r;
@@ -150,6 +180,31 @@ int run_collective(const Options& o, const Collective& c) {
     }
   }
   r.extra["in_place"] = in_place;
+  // Of the rank that had most to do.
+  const auto most = [](const std::vector<Work>& all) {
+    Work m;
+    for (const Work& w : all) {
+      m.busy_ps = std::max(m.busy_ps, w.busy_ps);
+      m.mmio_writes = std::max(m.mmio_writes, w.mmio_writes);
+    }
+    return nlohmann::ordered_json{{"busy_ns", static_cast<double>(m.busy_ps) / 1000},
+                                  {"mmio_writes", m.mmio_writes}};
+  };
+  r.extra["host_call"] = most(called);
+  if (o.workload == "allreduce") {
+    r.extra["offload"] = o.offload;
+    if (o.offload == "nic") r.extra["host_prepare"] = most(prepared);
+    if (!o.quiet && s.ok()) {
+      fmt::print("host work of the call: {:.0f} ns, {} writes to the card",
+                 r.extra["host_call"]["busy_ns"].get<double>(),
+                 r.extra["host_call"]["mmio_writes"].get<uint64_t>());
+      if (o.offload == "nic")
+        fmt::print("; to prepare it: {:.0f} ns, {} writes",
+                   r.extra["host_prepare"]["busy_ns"].get<double>(),
+                   r.extra["host_prepare"]["mmio_writes"].get<uint64_t>());
+      fmt::print("\n");
+    }
+  }
   conclude(s, r);
   return finish(o, s, r);
 }

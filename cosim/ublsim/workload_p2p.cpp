@@ -30,7 +30,7 @@ class Endpoint {
  public:
   /// `rq_log2`: of the QPs' receive rings, if they are to have some.
   Endpoint(Session& s, unsigned rank, Board<PeerInfo>& board, uint64_t bytes,
-           std::optional<unsigned> rq_log2 = std::nullopt, unsigned cq_log2 = 8)
+           std::optional<unsigned> rq_log2 = std::nullopt, unsigned cq_log2 = 8, bool push = false)
       : rank_(rank), dev_(s.transport(rank)), receive_ring_(rq_log2.has_value()) {
     cq_ = &dev_.create_cq(cq_log2);
     addr_ = dev_.hbm_alloc(std::max<uint64_t>(bytes, 64));
@@ -44,6 +44,7 @@ class Endpoint {
       cfg.scq = cfg.rcq = cq_->cqn();
       cfg.window = spec::kNicMaxWindow;
       cfg.rq_log2 = rq_log2;
+      cfg.push = push;
       qps_.push_back(&dev_.create_qp(cfg));
       mine.qpn.push_back(qps_.back()->qpn());
     }
@@ -57,9 +58,10 @@ class Endpoint {
   uint64_t addr() const { return addr_; }
   size_t stripes() const { return qps_.size(); }
 
-  /// Sends [from, from+len) of the own buffer to `to` in the peer's.
+  /// Sends [from, from+len) of the own buffer to `to` in the peer's; with `data` those bytes,
+  /// inline.
   void write_imm(unsigned stripe, uint64_t from, uint64_t to, uint32_t len, uint32_t imm,
-                 bool signalled, spec::Vc vc) {
+                 bool signalled, spec::Vc vc, const uint8_t* data = nullptr) {
     spec::Wqe w;
     w.opcode = static_cast<uint8_t>(spec::WqeOp::kWriteImm);
     w.signalled = signalled ? 1 : 0;
@@ -69,11 +71,12 @@ class Endpoint {
     w.raddr = peer_.addr + to;
     w.imm = imm;
     w.wr_id = imm;
+    if (data != nullptr) driver::set_inline(w, data, len);
     post(stripe, w);
   }
   /// Sends [from, from+len) of the own buffer into the peer's next receive.
   void send(unsigned stripe, uint64_t from, uint32_t len, std::optional<uint32_t> imm,
-            uint64_t wr_id, bool signalled, spec::Vc vc) {
+            uint64_t wr_id, bool signalled, spec::Vc vc, const uint8_t* data = nullptr) {
     spec::Wqe w;
     w.opcode = static_cast<uint8_t>(imm ? spec::WqeOp::kSendImm : spec::WqeOp::kSend);
     w.signalled = signalled ? 1 : 0;
@@ -82,6 +85,7 @@ class Endpoint {
     w.laddr = addr_ + from;
     w.imm = imm.value_or(0);
     w.wr_id = wr_id;
+    if (data != nullptr) driver::set_inline(w, data, len);
     post(stripe, w);
   }
   /// Brings [from, from+len) of the peer's buffer to `to` in the own one.
@@ -185,7 +189,10 @@ int run_pingpong(const Options& o) {
   std::vector<uint64_t> addr(2);
   const auto vc = opt.bytes <= 256 ? spec::Vc::kReq : spec::Vc::kBulk;
   s.run([&](unsigned rank) {
-    Endpoint ep(s, rank, board, opt.bytes, send ? std::optional<unsigned>(kRqLog2) : std::nullopt);
+    Endpoint ep(s, rank, board, opt.bytes, send ? std::optional<unsigned>(kRqLog2) : std::nullopt,
+                8, opt.push);
+    // Pushed entries carry short payload themselves.
+    const uint8_t* data = opt.push && opt.bytes <= spec::kNicMaxInline ? payload.data() : nullptr;
     addr[rank] = ep.addr();
     const auto len = static_cast<uint32_t>(opt.bytes);
     const auto now = [&ep] {
@@ -211,9 +218,9 @@ int run_pingpong(const Options& o) {
     };
     const auto send_to_peer = [&](uint32_t i, bool signalled) {
       if (send)
-        ep.send(0, 0, len, i, i, signalled, vc);
+        ep.send(0, 0, len, i, i, signalled, vc, data);
       else
-        ep.write_imm(0, 0, 0, len, i, signalled, vc);
+        ep.write_imm(0, 0, 0, len, i, signalled, vc, data);
     };
     uint64_t posted = 0;
     const auto refill = [&] {

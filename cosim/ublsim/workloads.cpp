@@ -25,6 +25,9 @@ const std::vector<Workload>& workloads() {
       {"sendrecv", "every card sends to the next and receives from the one before", run_sendrecv},
       {"read", "two cards read from each other at once", run_read},
       {"sendmsg", "two cards send each other messages of odd sizes", run_sendmsg},
+      {"msgrate", "many small messages between two cards, both ways", run_msgrate},
+      {"incast", "all cards send to one, and one of them to another, too", run_incast},
+      {"mixed", "small messages under bursts of bulk traffic, shaped and not", run_mixed},
       {"train", "data-parallel training of a small network, gradients over the wire", run_train},
   };
   return all;

@@ -29,6 +29,9 @@ int run_pingpong(const Options& o);
 int run_sendrecv(const Options& o);
 int run_read(const Options& o);
 int run_sendmsg(const Options& o);
+int run_msgrate(const Options& o);
+int run_incast(const Options& o);
+int run_mixed(const Options& o);
 
 /// UsageError if an option was given that only collectives have.
 void only_defaults(const Options& o);

@@ -27,6 +27,7 @@ constexpr unsigned kConfigCommand = 0x04;
 constexpr uint32_t kCommandMemory = 1u << 1;
 constexpr uint32_t kCommandBusMaster = 1u << 2;
 
+constexpr unsigned kBarDoorbell = 4;
 constexpr unsigned kMinimumLooks = 64;
 constexpr uint64_t kFirstPauseNs = 1'000;
 constexpr uint64_t kLongestPauseNs = 100'000;
@@ -48,6 +49,9 @@ const char* object_name(spec::ObjOp op) {
       return "CQ";
     case spec::ObjOp::kWriteMr:
       return "MR";
+    case spec::ObjOp::kWriteCtr:
+    case spec::ObjOp::kReadCtr:
+      return "counter";
     default:
       return "QP";
   }
@@ -153,7 +157,7 @@ void Device::object_command(spec::ObjOp op, uint32_t index, const uint8_t* conte
       impl_->obj_data[i] = word;
     }
   }
-  if (op == spec::ObjOp::kReadQp) impl_->obj_data = {};
+  if (op == spec::ObjOp::kReadQp || op == spec::ObjOp::kReadCtr) impl_->obj_data = {};
   transport_.write32(
       0, reg::kNicObjCmd,
       static_cast<uint32_t>(op) << reg::kNicObjCmdOpLsb | index << reg::kNicObjCmdIndexLsb);
@@ -246,6 +250,16 @@ Qp& Device::create_qp(const QpConfig& wanted) {
     throw UsageError(
         fmt::format("create_qp: window = {} is not in 1..{}", cfg.window, spec::kNicMaxWindow));
   }
+  if (cfg.cwnd > cfg.window) {
+    throw UsageError(fmt::format("create_qp: cwnd = {} is not in 0..{}", cfg.cwnd, cfg.window));
+  }
+  if (cfg.imm_counter && cfg.rq_log2) {
+    throw UsageError("create_qp: imm_counter and rq_log2 exclude each other");
+  }
+  if (cfg.error_counter && !impl_->ctr_pool.taken(*cfg.error_counter)) {
+    throw UsageError(fmt::format("create_qp: error_counter = {} is not a counter of this device",
+                                 *cfg.error_counter));
+  }
   if (cfg.retry > 15 || cfg.rnr_retry > 15) {
     throw UsageError(fmt::format("create_qp: {} = {} is not in 0..15",
                                  cfg.retry > 15 ? "retry" : "rnr_retry",
@@ -300,6 +314,7 @@ Mr Device::register_mr(uint64_t base, uint64_t length, MrRights rights, uint8_t 
     ctx.remote_reduce = rights.remote_reduce;
     ctx.local_write = rights.local_write;
     ctx.remote_read = rights.remote_read;
+    ctx.remote_atomic = rights.remote_atomic;
     // Another key than last time: an rkey from then is refused.
     ctx.key = ++impl_->mr_key[index];
     ctx.pd = pd;
@@ -326,6 +341,81 @@ void Device::deregister_mr(const Mr& mr) {
   object_command(spec::ObjOp::kWriteMr, mr.index, none);
   impl_->mrs[mr.index].reset();
   impl_->mr_pool.give(mr.index);
+}
+
+// --------------------------------------------------------------------------------- counters
+
+void set_inline(spec::Wqe& wqe, const void* data, size_t bytes) {
+  if (bytes > spec::kNicMaxInline) {
+    throw UsageError(
+        fmt::format("set_inline: bytes = {} is not in 0..{}", bytes, spec::kNicMaxInline));
+  }
+  if (data == nullptr && bytes != 0) throw UsageError("set_inline: null pointer");
+  uint8_t payload[spec::kNicMaxInline] = {};
+  if (bytes != 0) std::memcpy(payload, data, bytes);
+  const auto little = [&](unsigned at) {
+    uint64_t v = 0;
+    for (unsigned i = 0; i < 8; ++i) v |= uint64_t{payload[at + i]} << 8 * i;
+    return v;
+  };
+  wqe.inl = 1;
+  wqe.length = static_cast<uint32_t>(bytes);
+  wqe.operand0 = little(0);
+  wqe.operand1 = little(8);
+}
+
+void Device::check_counter(const char* call, uint32_t index) const {
+  if (!impl_->ctr_pool.taken(index)) {
+    throw UsageError(fmt::format("{}: {} is not a counter of this device", call, index));
+  }
+}
+
+uint32_t Device::create_counter() {
+  const uint32_t index = impl_->ctr_pool.take();
+  try {
+    write_counter(index, {});
+  } catch (...) {
+    impl_->ctr_pool.give(index);
+    throw;
+  }
+  return index;
+}
+
+void Device::destroy_counter(uint32_t index) {
+  check_counter("destroy_counter", index);
+  impl_->ctr_pool.give(index);
+}
+
+void Device::write_counter(uint32_t index, CounterValue value) {
+  check_counter("write_counter", index);
+  spec::Ctr ctr;
+  ctr.success = value.success;
+  ctr.failure = value.failure;
+  uint8_t bytes[spec::Ctr::kBytes] = {};
+  ctr.pack(bytes);
+  object_command(spec::ObjOp::kWriteCtr, index, bytes);
+}
+
+CounterValue Device::read_counter(uint32_t index) {
+  check_counter("read_counter", index);
+  object_command(spec::ObjOp::kReadCtr, index, nullptr);
+  uint8_t bytes[spec::Ctr::kBytes] = {};
+  read_object_data(bytes, 8);  // both fields
+  const spec::Ctr ctr = spec::Ctr::unpack(bytes);
+  return {ctr.success, ctr.failure};
+}
+
+void Device::add_to_counter(uint32_t index, uint16_t count) {
+  check_counter("add_to_counter", index);
+  transport_.charge(HostCost::kDoorbell, 1);
+  transport_.write32(kBarDoorbell, reg::kDbCtr + uint64_t{index} * reg::kDbCtrStride, count);
+}
+
+void Device::read_object_data(uint8_t* bytes, size_t count) {
+  for (size_t i = 0; i < count / 4; ++i) {
+    const uint32_t word = transport_.read32(0, reg::kNicObjData + i * reg::kNicObjDataStride);
+    for (unsigned b = 0; b < 4; ++b) bytes[4 * i + b] = static_cast<uint8_t>(word >> 8 * b);
+  }
 }
 
 // -------------------------------------------------------------------------------------- HBM

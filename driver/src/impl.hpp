@@ -18,6 +18,7 @@ struct Device::Impl {
       : qp_pool("queue pair", qps),
         cq_pool("completion queue", cqs),
         mr_pool("memory region", mrs),
+        ctr_pool("counter", spec::kNicNumCtr),
         hbm(hbm_bytes),
         qps(qps),
         cqs(cqs),
@@ -26,7 +27,7 @@ struct Device::Impl {
         mr_key(mrs) {}
 
   DeviceOptions options;
-  IndexPool qp_pool, cq_pool, mr_pool;
+  IndexPool qp_pool, cq_pool, mr_pool, ctr_pool;
   RangeAllocator hbm;
   std::vector<std::unique_ptr<Qp>> qps;
   std::vector<std::unique_ptr<Cq>> cqs;

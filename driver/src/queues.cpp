@@ -103,6 +103,7 @@ void Qp::connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uin
   ctx.sq_psn = sq_psn;
   ctx.rq_psn = rq_psn;
   ctx.window = cfg_.window;
+  if (cfg_.congestion_control) ctx.cwnd = cfg_.cwnd != 0 ? cfg_.cwnd : cfg_.window;
   ctx.mtu = static_cast<uint8_t>(cfg_.mtu);
   ctx.retry = cfg_.retry;
   ctx.rnr_retry = cfg_.rnr_retry;
@@ -111,6 +112,9 @@ void Qp::connect(uint16_t remote_node, uint32_t remote_qpn, uint32_t sq_psn, uin
     ctx.rq_log2 = static_cast<uint8_t>(*cfg_.rq_log2);
     ctx.rq_base = rq_ring_->card_addr();
   }
+  ctx.imm_ctr = cfg_.imm_counter;
+  ctx.err_ctr_v = cfg_.error_counter.has_value();
+  ctx.err_ctr = cfg_.error_counter.value_or(0);
   uint8_t bytes[spec::QpCtx::kBytes] = {};
   ctx.pack(bytes);
   dev_.object_command(spec::ObjOp::kWriteQp, qpn_, bytes);
@@ -134,14 +138,35 @@ void Qp::post(const spec::Wqe& wqe) {
   }
   dev_.transport().charge(HostCost::kPostWqe, 1);
   const uint32_t slot = tail_ & ((1u << cfg_.sq_log2) - 1);
-  wqe.pack(ring_->data() + size_t{slot} * spec::Wqe::kBytes);
+  spec::Wqe entry = wqe;
+  entry.index = tail_;  // should it be pushed
+  entry.pack(ring_->data() + size_t{slot} * spec::Wqe::kBytes);
   ++tail_;
 }
 
 void Qp::ring() {
   if (!connected_ || told_ == tail_) return;
+  if (cfg_.push && static_cast<uint16_t>(tail_ - told_) == 1) return push_last();
   told_ = tail_;
   ring_doorbell(dev_.transport(), reg::kDbSq + uint64_t{qpn_} * reg::kDbSqStride, tail_);
+}
+
+void Qp::push(const spec::Wqe& wqe) {
+  ring();
+  post(wqe);
+  if (connected_) push_last();
+}
+
+// The copy in the ring is what the device reads if it cannot use the pushed one.
+void Qp::push_last() {
+  const uint32_t slot = told_ & ((1u << cfg_.sq_log2) - 1);
+  const uint8_t* bytes = ring_->data() + size_t{slot} * spec::Wqe::kBytes;
+  told_ = tail_;
+  Transport& transport = dev_.transport();
+  // The copy in the ring is there before the device can look for it.
+  std::atomic_thread_fence(std::memory_order_release);
+  transport.charge(HostCost::kPush, 1);
+  transport.write_burst(kBarDoorbell, reg::kDbPush + uint64_t{qpn_} * reg::kDbPushStride, bytes);
 }
 
 void Qp::need_receive_ring(const char* call, bool needed) const {
@@ -229,10 +254,7 @@ void Qp::on_completion(const spec::Cqe& cqe) {
 spec::QpStatus Qp::query() {
   dev_.object_command(spec::ObjOp::kReadQp, qpn_, nullptr);
   uint8_t bytes[spec::QpStatus::kBytes] = {};
-  for (unsigned i = 0; i < spec::QpStatus::kBytes / 4; ++i) {
-    const uint32_t word = dev_.transport().read32(0, reg::kNicObjData + i * reg::kNicObjDataStride);
-    for (unsigned b = 0; b < 4; ++b) bytes[4 * i + b] = static_cast<uint8_t>(word >> 8 * b);
-  }
+  dev_.read_object_data(bytes, sizeof bytes);
   return spec::QpStatus::unpack(bytes);
 }
 

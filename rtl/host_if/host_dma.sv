@@ -149,7 +149,7 @@ module host_dma (
     if (load_head) out_q <= head;
     if (load_msg) begin
       out_q.kind <= ubl_pkg::DmaKindMsix;
-      out_q.tag  <= {2'b00, msix_query_vec_o};
+      out_q.tag  <= {4'b0000, msix_query_vec_o};
       out_q.addr <= msix_query_addr_i;
       out_q.len  <= 7'd4;
       out_q.data <= {480'h0, msix_query_data_i};

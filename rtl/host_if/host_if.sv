@@ -52,6 +52,11 @@ module host_if (
   output ubl_pkg::doorbell_t  db_o,
   input  logic                db_ready_i,
 
+  /// Pushed entry to nic_core; never offered together with a doorbell.
+  output logic                push_valid_o,
+  output ubl_pkg::push_t      push_o,
+  input  logic                push_ready_i,
+
   /// Host memory access of nic_core. Kind msix: addr[15:0] is the vector.
   input  logic                dma_req_valid_i,
   input  ubl_pkg::dma_req_t   dma_req_i,
@@ -91,6 +96,9 @@ module host_if (
     .db_valid_o,
     .db_o,
     .db_ready_i,
+    .push_valid_o,
+    .push_o,
+    .push_ready_i,
     .msix_vec_o       (msix_vec),
     .msix_word_o      (msix_word),
     .msix_we_o        (msix_we),

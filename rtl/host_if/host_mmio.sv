@@ -6,15 +6,17 @@
 // An 8-byte access is executed as two 4-byte accesses, low word first. Each word goes to one of:
 // the function's own registers, the NIC (one csr transaction, its answer awaited), a doorbell, the
 // MSI-X table, or nowhere (counted; a read answers err with all ones). A write to a read-only
-// register and a read of a write-only one are accesses to nowhere.
+// register and a read of a write-only one are accesses to nowhere. An 8-byte write to the push window
+// is executed whole; eight of them in rising order, with nothing between, make a pushed entry.
 //
-// Order: a doorbell is handed over before any later access other than a doorbell starts, and a csr
+// Order: a doorbell or pushed entry is handed over before any later access starts that is not a
+// doorbell behind doorbells or a write to the push window behind a pushed entry, and a csr
 // transaction is answered before any later access starts, so a read returns after every earlier
 // write took effect. A read answer additionally waits for host_dma to hand over every host access
 // that it had accepted before (PCIe: a completion pushes earlier posted writes).
 //
-// When the sinks are not ready: doorbells and csr requests stay in their output registers and
-// req_ready_o falls once the request queue is full. Answers are always accepted.
+// When the sinks are not ready: doorbells, pushed entries and csr requests stay in their output
+// registers and req_ready_o falls once the request queue is full. Answers are always accepted.
 `include "ubl_assert.svh"
 
 module host_mmio (
@@ -51,6 +53,11 @@ module host_mmio (
   output ubl_pkg::doorbell_t  db_o,
   input  logic                db_ready_i,
 
+  /// Pushed entry to the NIC; never offered together with a doorbell.
+  output logic                push_valid_o,
+  output ubl_pkg::push_t      push_o,
+  input  logic                push_ready_i,
+
   /// MSI-X table access: vector, word of the entry (0 addr_lo .. 3 ctrl), write strobe.
   output logic [5:0]          msix_vec_o,
   output logic [1:0]          msix_word_o,
@@ -76,6 +83,9 @@ module host_mmio (
   localparam logic [31:0] NicBase = ubl_pkg::RegNicVersion;
   localparam logic [31:0] SqEnd = ubl_pkg::RegDbSq + ubl_pkg::RegDbSqCount * ubl_pkg::RegDbSqStride;
   localparam logic [31:0] CqEnd = ubl_pkg::RegDbCq + ubl_pkg::RegDbCqCount * ubl_pkg::RegDbCqStride;
+  localparam logic [31:0] CtrEnd = ubl_pkg::RegDbCtr + ubl_pkg::RegDbCtrCount * ubl_pkg::RegDbCtrStride;
+  localparam logic [31:0] PushEnd =
+      ubl_pkg::RegDbPush + ubl_pkg::RegDbPushCount * ubl_pkg::RegDbPushStride;
   localparam logic [31:0] TableBase = ubl_pkg::RegMsixAddrLo;
   localparam logic [31:0] TableEnd =
       TableBase + ubl_pkg::RegMsixAddrLoCount * ubl_pkg::RegMsixAddrLoStride;
@@ -85,6 +95,7 @@ module host_mmio (
   localparam logic [1:0] DbKindSq = 2'd0;
   localparam logic [1:0] DbKindRq = 2'd1;
   localparam logic [1:0] DbKindCq = 2'd2;
+  localparam logic [1:0] DbKindCtr = 2'd3;
 
   typedef enum logic [1:0] {
     StRun,     // execute the word at the head of the queue
@@ -119,11 +130,11 @@ module host_mmio (
   logic [31:0] wdata;
   logic        last_word;
   logic        aligned;
-  logic        hit_host, hit_nic, hit_sq, hit_cq, hit_table, hit_pba;
+  logic        hit_host, hit_nic, hit_sq, hit_cq, hit_ctr, hit_push, hit_table, hit_pba;
 
   assign addr      = {head.addr[31:3], head.addr[2] | half_q, 2'b00};
   assign wdata     = half_q ? head.data[63:32] : head.data[31:0];
-  assign last_word = half_q | ~head.size8;
+  assign last_word = half_q | ~head.size8 | hit_push;
   assign aligned   = (head.addr[1:0] == 2'b00) & ~(head.size8 & head.addr[2]);
 
   assign hit_host  = aligned & (head.bar == 3'd0) & (addr < NicBase);
@@ -132,6 +143,9 @@ module host_mmio (
   assign hit_sq    = aligned & (head.bar == 3'd4) & (addr < SqEnd);
   assign hit_cq    = aligned & (head.bar == 3'd4) & (addr >= ubl_pkg::RegDbCq) & (addr < CqEnd) &
                      ~addr[2];
+  assign hit_ctr   = aligned & (head.bar == 3'd4) & (addr >= ubl_pkg::RegDbCtr) & (addr < CtrEnd);
+  assign hit_push  = aligned & (head.bar == 3'd4) & head.write & head.size8 &
+                     (head.addr >= ubl_pkg::RegDbPush) & (head.addr < PushEnd);
   assign hit_table = aligned & (head.bar == 3'd4) & (addr >= TableBase) & (addr < TableEnd);
   assign hit_pba   = aligned & (head.bar == 3'd4) & (addr >= ubl_pkg::RegMsixPba) & (addr < PbaEnd);
 
@@ -167,11 +181,19 @@ module host_mmio (
   logic        word_done;     // the word at the head is executed in this cycle
   logic        word_bad;      // ... and there is no such register
   logic [31:0] word_rdata;
+  logic [1:0]  bad_now;
   logic        db_load, csr_load;
+  logic        push_store, push_load;  // an eighth of a pushed entry, the last one
+  logic        push_drop;              // a pushed entry stays incomplete
+  logic [2:0]  slot;                   // the eighth that is written
+  logic [2:0]  slot_q;                 // the next one of the entry that is being written, 0: none
+  logic [9:0]  push_qp;
   logic        scratch_we, cycles_latch;
-  logic        db_valid_q, csr_valid_q;
+  logic        db_valid_q, csr_valid_q, push_valid_q;
 
-  assign db_free = ~db_valid_q | db_ready_i;
+  assign db_free = (~db_valid_q | db_ready_i) & (~push_valid_q | push_ready_i);
+  assign slot    = head.addr[5:3];
+  assign push_qp = 10'((head.addr - ubl_pkg::RegDbPush) >> 6);
 
   always_comb begin
     state_d       = state_q;
@@ -180,6 +202,8 @@ module host_mmio (
     word_rdata    = '0;
     db_load       = 1'b0;
     csr_load      = 1'b0;
+    push_store    = 1'b0;
+    push_drop     = 1'b0;
     scratch_we    = 1'b0;
     cycles_latch  = 1'b0;
     msix_we_o     = 1'b0;
@@ -187,6 +211,8 @@ module host_mmio (
     unique case (state_q)
       StRun: begin
         if (head_valid && db_free) begin
+          // Anything but the next eighth ends the entry that is being written.
+          push_drop = (slot_q != '0) & ~(hit_push & (slot == slot_q) & (push_qp == push_q.index[9:0]));
           if (hit_nic) begin
             csr_load = 1'b1;
             state_d  = StCsrReq;
@@ -197,7 +223,10 @@ module host_mmio (
               word_bad     = ~host_known | (head.write & ~host_writable);
               scratch_we   = host_known & head.write & host_writable;
               cycles_latch = ~head.write & (addr == ubl_pkg::RegHostCyclesLo);
-            end else if (hit_sq || hit_cq) begin
+            end else if (hit_push) begin
+              push_store = (slot == '0) | ((slot == slot_q) & ~push_drop);
+              word_bad   = ~push_store;
+            end else if (hit_sq || hit_cq || hit_ctr) begin
               db_load  = head.write;
               word_bad = ~head.write;
             end else if (hit_table) begin
@@ -230,8 +259,11 @@ module host_mmio (
     end
   end
 
+  assign bad_now = {1'b0, word_done & word_bad} + {1'b0, push_drop};
+
   assign half_d   = word_done ? ~last_word : half_q;
   assign head_pop = word_done & last_word;
+  assign push_load = push_store & (slot == '1);
 
   assign msix_vec_o   = addr[9:4];
   assign msix_word_o  = addr[3:2];
@@ -250,7 +282,8 @@ module host_mmio (
       if (scratch_we) scratch_q <= wdata;
       if (cycles_latch) cycles_hi_q <= now_i[63:32];
       // Saturates: all ones reads as "at least".
-      if (word_done && word_bad && cnt_bad_q != '1) cnt_bad_q <= cnt_bad_q + 32'd1;
+      if (cnt_bad_q >= 32'hFFFF_FFFE) cnt_bad_q <= cnt_bad_q | 32'(bad_now != '0);
+      else                            cnt_bad_q <= cnt_bad_q + 32'(bad_now);
     end
   end
 
@@ -264,13 +297,41 @@ module host_mmio (
     end else begin
       db_valid_q <= db_load | (db_valid_q & ~db_ready_i);
       if (db_load) begin
-        if (hit_cq) db_q.kind <= DbKindCq;
-        else        db_q.kind <= addr[2] ? DbKindRq : DbKindSq;
-        db_q.index <= hit_cq ? {10'h0, addr[8:3]} : {6'h0, addr[12:3]};
+        if (hit_cq)       db_q.kind <= DbKindCq;
+        else if (hit_ctr) db_q.kind <= DbKindCtr;
+        else              db_q.kind <= addr[2] ? DbKindRq : DbKindSq;
+        if (hit_cq)       db_q.index <= {10'h0, addr[8:3]};
+        else if (hit_ctr) db_q.index <= 16'((addr - ubl_pkg::RegDbCtr) >> 2);
+        else              db_q.index <= {6'h0, addr[12:3]};
         db_q.value <= wdata[15:0];
       end
     end
   end
+
+  // --------------------------------------------------------------------------- pushed entries
+  ubl_pkg::push_t push_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      push_valid_q <= 1'b0;
+      slot_q       <= '0;
+    end else begin
+      push_valid_q <= push_load | (push_valid_q & ~push_ready_i);
+      if (push_store)     slot_q <= slot + 3'd1;
+      else if (push_drop) slot_q <= '0;
+    end
+  end
+
+  // Written only when the entry before has been taken (db_free).
+  always_ff @(posedge clk_i) begin
+    if (push_store) begin
+      push_q.index              <= {6'h0, push_qp};
+      push_q.data[64*slot +: 64] <= head.data;
+    end
+  end
+
+  assign push_valid_o = push_valid_q;
+  assign push_o       = push_q;
 
   assign db_valid_o = db_valid_q;
   assign db_o       = db_q;
@@ -324,8 +385,10 @@ module host_mmio (
   `UBL_ASSUME(CsrAnswerExpected, !csr_rsp_valid_i || state_q == StCsrRsp)
   `UBL_ASSERT(OneCsrRequest, !(csr_load && csr_valid_q))
   `UBL_ASSERT(NoDoorbellOverrun, !(db_load && db_valid_q && !db_ready_i))
-  `UBL_ASSERT(CsrBehindDoorbells, !(csr_valid_q && db_valid_q))
+  `UBL_ASSERT(CsrBehindDoorbells, !(csr_valid_q && (db_valid_q || push_valid_q)))
+  `UBL_ASSERT(DoorbellOrPush, !(db_valid_q && push_valid_q))
 
-  assign idle_o = ~head_valid & (state_q == StRun) & ~db_valid_q & ~csr_valid_q & ~rsp_valid_q;
+  assign idle_o = ~head_valid & (state_q == StRun) & ~db_valid_q & ~push_valid_q &
+                  ~csr_valid_q & ~rsp_valid_q;
 
 endmodule

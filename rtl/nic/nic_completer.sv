@@ -155,14 +155,14 @@ module nic_completer #(
     cqe.wr_id    = c.wr_id;
     req_d      = '0;
     req_d.kind = ubl_pkg::DmaKindWrite;
-    req_d.tag  = {2'b11, 6'(tag_q)};
+    req_d.tag  = {2'b11, 8'(tag_q)};
     req_d.addr = cfg_i.base + ({48'd0, prod & ring_mask} << ubl_pkg::NicCqeShift);
     req_d.len  = 7'd64;
     req_d.data = 512'(cqe);
     if (msix_q) begin
       req_d      = '0;
       req_d.kind = ubl_pkg::DmaKindMsix;
-      req_d.tag  = 8'hff;
+      req_d.tag  = 10'h3ff;
       req_d.addr = 64'(vector_q);
       req_d.len  = 7'd4;
     end

@@ -50,6 +50,13 @@ module nic_core #(
   /// Taken.
   output logic               db_ready_o,
 
+  /// A send ring entry written by the host; never together with a doorbell.
+  input  logic           push_valid_i,
+  /// The entry.
+  input  ubl_pkg::push_t push_i,
+  /// Taken.
+  output logic           push_ready_o,
+
   /// Host or card memory request.
   output logic              dma_req_valid_o,
   /// The request.
@@ -101,14 +108,16 @@ module nic_core #(
   localparam int unsigned QpW = $clog2(NumQp);
   localparam int unsigned CqW = $clog2(NumCq);
   localparam int unsigned MrW = $clog2(NumMr);
-  // DMA tags: 0xxxxxxx send rings, 10xxxxxx receive rings, 11xxxxxx completions.
-  localparam int unsigned NumTags = 128;
+  // DMA tags: 0xxxxxxxxx send rings, 10xxxxxxxx receive rings, 11xxxxxxxx completions.
+  localparam int unsigned NumTags = ubl_pkg::NicSqTags;
   localparam int unsigned TagW = $clog2(NumTags);
   localparam int unsigned NumRqTags = 64;
   localparam int unsigned RqTagW = $clog2(NumRqTags);
   localparam int unsigned MaxObj = (NumQp > NumMr) ? NumQp : NumMr;
   localparam int unsigned MaxAll = (MaxObj > NumCq) ? MaxObj : NumCq;
-  localparam int unsigned NumClear = (MaxAll > NumTags) ? MaxAll : NumTags;
+  localparam int unsigned MinClear = (ubl_pkg::NicNumCtr > NumTags) ? ubl_pkg::NicNumCtr : NumTags;
+  localparam int unsigned NumClear = (MaxAll > MinClear) ? MaxAll : MinClear;
+  localparam int unsigned CtrW = nic_core_pkg::CtrW;
   localparam int unsigned QcfgBits = nic_core_pkg::QcfgBits;
   localparam int unsigned MrBits = nic_core_pkg::MrBits;
   localparam int unsigned CqBits = nic_core_pkg::CqcfgBits;
@@ -147,9 +156,13 @@ module nic_core #(
   logic [2:0] init_sub, lost_plane;
   logic [31:0] rnr_timer, plane_probe;
   logic [9:0] reorder;
+  logic [7:0] cc_step;
+  logic [15:0] pace_req, pace_bulk, stat_cwnd, stat_marks, stat_again;
   logic down_we;
   logic [7:0] down_new, planes_down;
-  logic csr_busy, fch_busy, rq_busy, req_busy, rsp_busy, cpl_busy;
+  logic csr_busy, fch_busy, rq_busy, req_busy, rsp_busy, cpl_busy, trg_busy;
+  logic cnt_bump, cnt_wait, cnt_atomic, cnt_push, ctr_we, ctr_ready;
+  logic [63:0] ctr;
 
   assign obj_qp = ubl_pkg::qp_ctx_t'(obj_data);
   assign obj_cq = ubl_pkg::cq_ctx_t'(obj_data);
@@ -161,9 +174,11 @@ module nic_core #(
     .clk_i, .rst_ni,
     .csr_req_valid_i, .csr_req_i, .csr_req_ready_o, .csr_rsp_valid_o, .csr_rsp_o,
     .enable_o(enable), .timeout_o(timeout), .rnr_timer_o(rnr_timer), .reorder_o(reorder),
+    .cc_step_o(cc_step), .pace_req_o(pace_req), .pace_bulk_o(pace_bulk),
     .plane_probe_o(plane_probe), .down_we_o(down_we), .down_o(down_new), .down_i(planes_down),
     .init_valid_o(init_valid), .init_kind_o(init_kind), .init_idx_o(init_idx), .init_sub_o(init_sub),
     .obj_data_o(obj_data), .qp_we_o(qp_we), .cq_we_o(cq_we), .mr_we_o(mr_we),
+    .ctr_we_o(ctr_we), .ctr_ready_i(ctr_ready), .ctr_i(ctr),
     .clearing_o(clearing),
     .stat_idx_o(stat_idx), .stat_i(stat),
     // At most one of the three that concern doorbells speaks in a cycle.
@@ -180,6 +195,7 @@ module nic_core #(
     .lost_i(cnt_lost), .lost_plane_i(lost_plane), .retransmit_i(cnt_again), .timeout_i(cnt_timeout),
     .dup_req_i(cnt_dup_req), .dup_rsp_i(cnt_dup_rsp), .deferred_i(cnt_deferred),
     .rnr_sent_i(cnt_rnr_out), .rnr_rcvd_i(cnt_rnr_in),
+    .bump_i(cnt_bump), .wait_i(cnt_wait), .atomic_i(cnt_atomic), .push_i(cnt_push),
     .busy_o(csr_busy)
   );
 
@@ -208,7 +224,7 @@ module nic_core #(
   assign mr_req       = nic_core_pkg::mr_t'(mr_mem[req_mr]);
   assign mr_rsp       = nic_core_pkg::mr_t'(mr_mem[rsp_mr]);
   assign cqcfg        = nic_core_pkg::cqcfg_t'(cqcfg_mem[cpl_cq]);
-  assign unused_old   = ^{unused_rq, unused_rq_cls, unused_db_ok, qcfg_old, obj_qp, obj_cq, obj_mr, stat_idx};
+  assign unused_old   = ^{unused_rq, unused_rq_push, unused_rq_cls, unused_db_ok, qcfg_old, obj_qp, obj_cq, obj_mr, stat_idx};
 
   always_comb begin
     qcfg_new  = '0;
@@ -225,10 +241,14 @@ module nic_core #(
       qcfg_new.remote_qpn    = obj_qp.remote_qpn;
       qcfg_new.sq_base       = obj_qp.sq_base;
       qcfg_new.window        = obj_qp.window[9:0];
+      qcfg_new.cwnd          = obj_qp.cwnd[9:0];
       qcfg_new.mtu           = obj_qp.mtu[1:0];
       qcfg_new.retry         = obj_qp.retry;
       qcfg_new.rnr_retry     = obj_qp.rnr_retry;
       qcfg_new.rq_ring       = obj_qp.rq_ring;
+      qcfg_new.imm_ctr       = obj_qp.imm_ctr;
+      qcfg_new.err_ctr_v     = obj_qp.err_ctr_v;
+      qcfg_new.err_ctr       = obj_qp.err_ctr[CtrW-1:0];
       qcfg_new.rq_log2       = obj_qp.rq_log2[3:0];
       qcfg_new.rq_base       = obj_qp.rq_base;
       cqcfg_new.valid        = obj_cq.valid;
@@ -242,6 +262,7 @@ module nic_core #(
       mr_new.remote_reduce   = obj_mr.remote_reduce;
       mr_new.local_write     = obj_mr.local_write;
       mr_new.remote_read     = obj_mr.remote_read;
+      mr_new.remote_atomic   = obj_mr.remote_atomic;
       mr_new.key             = obj_mr.key;
       mr_new.pd              = obj_mr.pd;
       mr_new.base            = obj_mr.base;
@@ -256,19 +277,30 @@ module nic_core #(
   end
 
   // ---------------------------------------------------------------------------------------------
-  // Doorbells
+  // Doorbells and pushed entries, in the order in which they come
+  logic db_ctr, db_ctr_ok, trg_db_ready, push_valid_q, push_ready;
+  ubl_pkg::push_t push_q;
   logic db_valid_q, db_take, db_qp, db_cq, fch_db_ready, rq_db_ready, db_recv_ok, rq_db_ok;
   ubl_pkg::doorbell_t db_q;
 
-  assign db_ready_o = ~db_valid_q & ~clearing;
+  assign db_ready_o = ~db_valid_q & ~push_valid_q & ~clearing;
+  assign push_ready_o = ~push_valid_q & ~db_valid_q & ~clearing;
   assign db_qp      = db_valid_q & ~db_q.kind[1] & (~db_q.kind[0] | rq_db_ready);
-  assign db_cq      = db_valid_q & db_q.kind[1] & ~init_valid & ~cq_we;
-  assign db_take    = db_q.kind[1] ? db_cq : (db_qp & fch_db_ready);
-  assign log_db_v   = db_cq & (db_q.kind[0] | ({1'b0, db_q.index} >= 17'(NumCq)));
+  assign db_cq      = db_valid_q & (db_q.kind == 2'd2) & ~init_valid & ~cq_we;
+  assign db_ctr     = db_valid_q & (db_q.kind == 2'd3);
+  assign db_ctr_ok  = db_q.index < 16'(ubl_pkg::NicNumCtr);
+  assign db_take    = db_ctr ? (trg_db_ready | ~db_ctr_ok)
+                             : (db_q.kind[1] ? db_cq : (db_qp & fch_db_ready));
+  assign log_db_v   = (db_cq & ({1'b0, db_q.index} >= 17'(NumCq))) | (db_ctr & ~db_ctr_ok);
   always_comb begin
     log_db       = '0;
     log_db.cause = ubl_pkg::ErrCauseBadQp;
     log_db.qpn   = db_q.index;
+    if (db_ctr) begin
+      log_db.cause = ubl_pkg::ErrCauseLocal;
+      log_db.qpn   = '0;
+      log_db.psn   = 24'(db_q.index);
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -281,6 +313,14 @@ module nic_core #(
     end else if (db_take) begin
       db_valid_q <= 1'b0;
     end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) push_valid_q <= 1'b0;
+    else if (!push_valid_q) push_valid_q <= push_valid_i & push_ready_o;
+    else if (push_ready && !db_valid_q) push_valid_q <= 1'b0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (push_valid_i && push_ready_o) push_q <= push_i;
   end
 
   // ---------------------------------------------------------------------------------------------
@@ -323,7 +363,8 @@ module nic_core #(
     );
     assign head         = ubl_pkg::rxh_t'(rxh_d[p*ubl_pkg::RxhBits +: ubl_pkg::RxhBits]);
     assign rxh_isack[p] = (head.err == 8'd0) & (head.opcode == ubl_pkg::PktOpAck);
-    assign rxh_isrrs[p] = (head.err == 8'd0) & (head.opcode == ubl_pkg::PktOpReadResponse);
+    assign rxh_isrrs[p] = (head.err == 8'd0) & ((head.opcode == ubl_pkg::PktOpReadResponse) |
+                                                (head.opcode == ubl_pkg::PktOpAtomicResponse));
     assign rxd_head     = ubl_pkg::rxd_t'(rxd_d[p*ubl_pkg::RxdBits +: ubl_pkg::RxdBits]);
     assign rxd_rsp[p]   = rxd_head.rsp;
     assign txc_head     = ubl_pkg::txc_t'(txc_d[p*ubl_pkg::TxcBits +: ubl_pkg::TxcBits]);
@@ -423,6 +464,13 @@ module nic_core #(
   logic [63:0] rq_rd_addr;
   nic_core_pkg::errev_t rq_err;
   logic [17:0] unused_rq;
+  logic [1:0] unused_rq_push;
+  logic twake_valid, twake_ready, look_failed, look_met, wait_on, leave;
+  logic [QpW-1:0] twake_qpn;
+  logic [CtrW-1:0] look_ctr, err_ctr, imm_ctr;
+  logic [31:0] look_min;
+  logic bump_v, bump_ready, err_ctr_v, imm_v, imm_ready;
+  nic_core_pkg::bump_t bump;
   logic unused_db_ok;
   logic fch_err_v, rsp_err_v, rsp_err_room, rsp_err_q_v, cpl_err_v;
   logic [2:0] err_ready;
@@ -447,6 +495,7 @@ module nic_core #(
     .enable_i(enable),
     .db_valid_i(db_qp), .db_ready_o(fch_db_ready), .db_recv_i(db_q.kind[0]),
     .db_recv_ok_o(db_recv_ok), .db_ok_o(unused_db_ok), .db_qpn_i(db_q.index), .db_tail_i(db_q.value),
+    .push_valid_i(push_valid_q & ~db_valid_q), .push_i(push_q), .push_ready_o(push_ready),
     .ctl_idx_o(fch_ctl_q), .ctl_cfg_i(qcfg_fch_ctl), .ctl_state_i(fch_state),
     .ctl_head_i(fch_head),
     .rsp_idx_o(fch_rsp_q), .rsp_cfg_i(qcfg_fch_rsp),
@@ -457,11 +506,11 @@ module nic_core #(
     .wqe_slot_i(wqe_slot), .wqe_o(wqe),
     .stat_idx_i(stat_idx[QpW-1:0]), .stat_tail_o(stat_tail),
     .rd_valid_o(rd_valid), .rd_tag_o(rd_tag), .rd_addr_o(rd_addr), .rd_ready_i(rd_ready),
-    .rr_valid_i(dma_rsp_valid_i & ~dma_rsp_i.tag[7]), .rr_tag_i(dma_rsp_i.tag[TagW-1:0]),
+    .rr_valid_i(dma_rsp_valid_i & ~dma_rsp_i.tag[9]), .rr_tag_i(dma_rsp_i.tag[TagW-1:0]),
     .rr_err_i(dma_rsp_i.err), .rr_data_i(dma_rsp_i.data),
     .err_valid_o(fch_err_v), .err_o(fch_err), .err_ready_i(err_ready[2]),
     .log_valid_o(log_fch_v), .log_o(log_fch), .rlog_valid_o(log_rd_v), .rlog_o(log_rd),
-    .cnt_wqe_o(cnt_wqe), .busy_o(fch_busy)
+    .cnt_wqe_o(cnt_wqe), .cnt_push_o(cnt_push), .busy_o(fch_busy)
   );
 
   // Receive rings: the responder takes the entries; it is called only for QPs that must be flushed.
@@ -471,6 +520,7 @@ module nic_core #(
     .enable_i(enable),
     .db_valid_i(db_recv_ok & qcfg_fch_ctl.rq_ring), .db_ready_o(rq_db_ready), .db_recv_i(1'b0),
     .db_recv_ok_o(unused_rq[0]), .db_ok_o(rq_db_ok), .db_qpn_i(db_q.index), .db_tail_i(db_q.value),
+    .push_valid_i(1'b0), .push_i('0), .push_ready_o(unused_rq_push[0]),
     .ctl_idx_o(rq_ctl_q), .ctl_cfg_i(qcfg_rq_ctl), .ctl_state_i(rq_ctl_state),
     .ctl_head_i(rq_ctl_used),
     .rsp_idx_o(rq_rsp_q), .rsp_cfg_i(qcfg_rq_rsp),
@@ -482,21 +532,22 @@ module nic_core #(
     .stat_idx_i(stat_idx[QpW-1:0]), .stat_tail_o(unused_rq[16:1]),
     .rd_valid_o(rq_rd_valid), .rd_tag_o(rq_rd_tag), .rd_addr_o(rq_rd_addr),
     .rd_ready_i(rq_rd_ready),
-    .rr_valid_i(dma_rsp_valid_i & (dma_rsp_i.tag[7:6] == 2'b10)),
+    .rr_valid_i(dma_rsp_valid_i & (dma_rsp_i.tag[9:8] == 2'b10)),
     .rr_tag_i(dma_rsp_i.tag[RqTagW-1:0]),
     .rr_err_i(dma_rsp_i.err), .rr_data_i(dma_rsp_i.data),
     .err_valid_o(rq_err_v), .err_o(rq_err), .err_ready_i(err_ready[2] & ~fch_err_v),
     .log_valid_o(log_rq_v), .log_o(log_rq), .rlog_valid_o(log_rqrd_v), .rlog_o(log_rqrd),
-    .cnt_wqe_o(unused_rq[17]), .busy_o(rq_busy)
+    .cnt_wqe_o(unused_rq[17]), .cnt_push_o(unused_rq_push[1]), .busy_o(rq_busy)
   );
 
   nic_requester #(
     .Planes(Planes), .NumQp(NumQp), .NumMr(NumMr), .AckEvery(AckEvery), .TxdDepth(TxdDepth)
   ) u_req (
     .clk_i, .rst_ni, .now_i, .timeout_i(timeout), .rnr_timer_i(rnr_timer), .reorder_i(reorder),
+    .cc_step_i(cc_step), .pace_req_i(pace_req), .pace_bulk_i(pace_bulk),
     .plane_probe_i(plane_probe), .down_we_i(down_we), .down_i(down_new), .down_o(planes_down),
     .init_valid_i(init_valid), .init_kind_i(init_kind), .init_idx_i(init_idx),
-    .init_state_i(obj_qp.state[1:0]), .init_psn_i(obj_qp.sq_psn),
+    .init_state_i(obj_qp.state[1:0]), .init_psn_i(obj_qp.sq_psn), .init_cwnd_i(obj_qp.cwnd[9:0]),
     .cfg_idx_o(req_q), .cfg_i(qcfg_req), .mr_idx_o(req_mr), .mr_i(mr_req),
     .slot_gen_i(slot_gen), .slot_cls_i(slot_cls), .slot_more_i(slot_more),
     .wqe_slot_o(wqe_slot), .wqe_i(wqe),
@@ -507,7 +558,13 @@ module nic_core #(
     .rdf_idx_i(rq_chk_q), .rdf_state_o(rq_chk_state),
     .rdd_idx_i(stat_idx[QpW-1:0]), .rdd_state_o(stat_state), .rdd_next_o(stat_next),
     .rdd_una_o(stat_una), .rdd_head_o(stat_head),
+    .rdd_cwnd_o(stat_cwnd), .rdd_marks_o(stat_marks), .rdd_again_o(stat_again),
     .wake_valid_i(wake_valid), .wake_qpn_i(wake_qpn), .wake_ready_o(wake_ready),
+    .twake_valid_i(twake_valid), .twake_qpn_i(twake_qpn), .twake_ready_o(twake_ready),
+    .look_ctr_o(look_ctr), .look_min_o(look_min), .look_failed_i(look_failed), .look_met_i(look_met),
+    .wait_o(wait_on), .leave_o(leave),
+    .bump_valid_o(bump_v), .bump_o(bump), .bump_ready_i(bump_ready),
+    .err_ctr_valid_o(err_ctr_v), .err_ctr_o(err_ctr), .cnt_wait_o(cnt_wait),
     .cons_valid_o(cons_valid), .cons_qpn_o(cons_qpn), .cons_ready_i(cons_ready),
     .err_valid_i({fch_err_v | rq_err_v, cpl_err_v, rsp_err_q_v}), .err_rsp_i(rsp_err_q),
     .err_cpl_i(cpl_err), .err_fch_i(fch_err_v ? fch_err : rq_err), .err_ready_o(err_ready),
@@ -554,7 +611,23 @@ module nic_core #(
     .stat_idx_i(stat_idx[QpW-1:0]), .stat_exp_o(stat_exp), .stat_msn_o(stat_msn),
     .cnt_pkt_o(cnt_rx_pkt), .cnt_bad_o(cnt_rx_bad), .cnt_ce_o(cnt_rx_ce),
     .cnt_plane_o(rx_plane), .cnt_dup_o(cnt_dup_req), .cnt_deferred_o(cnt_deferred),
-    .cnt_rnr_o(cnt_rnr_out), .busy_o(rsp_busy)
+    .cnt_rnr_o(cnt_rnr_out), .cnt_atomic_o(cnt_atomic),
+    .bump_valid_o(imm_v), .bump_ctr_o(imm_ctr), .bump_ready_i(imm_ready), .busy_o(rsp_busy)
+  );
+
+  nic_trigger #(.NumQp(NumQp)) u_trigger (
+    .clk_i, .rst_ni, .clear_i(clearing), .clear_idx_i(init_idx),
+    .fail_valid_i(err_ctr_v), .fail_ctr_i(err_ctr),
+    .cpl_valid_i(bump_v), .cpl_i(bump), .cpl_ready_o(bump_ready),
+    .imm_valid_i(imm_v), .imm_ctr_i(imm_ctr), .imm_ready_o(imm_ready),
+    .db_valid_i(db_ctr & db_ctr_ok), .db_i({db_q.index[CtrW-1:0], 1'b0, 16'd0, db_q.value}),
+    .db_ready_o(trg_db_ready),
+    .obj_we_i(ctr_we), .obj_idx_i(init_idx[CtrW-1:0]), .obj_data_i(obj_data[63:0]), .obj_ready_o(ctr_ready),
+    .obj_data_o(ctr),
+    .look_ctr_i(look_ctr), .look_min_i(look_min), .look_failed_o(look_failed), .look_met_o(look_met),
+    .wait_i(wait_on), .leave_i(leave), .look_qpn_i(req_q),
+    .wake_valid_o(twake_valid), .wake_qpn_o(twake_qpn), .wake_ready_i(twake_ready),
+    .cnt_bump_o(cnt_bump), .busy_o(trg_busy)
   );
 
   ubl_fifo #(.Width(ErrBits), .Depth(4)) u_rsp_err (
@@ -605,6 +678,9 @@ module nic_core #(
     stat.msn          = stat_msn;
     stat.sq_head      = stat_head;
     stat.sq_tail      = stat_tail;
+    stat.cwnd         = stat_cwnd;
+    stat.marks        = stat_marks;
+    stat.retransmits  = stat_again;
   end
 
   // ---------------------------------------------------------------------------------------------
@@ -649,7 +725,7 @@ module nic_core #(
   always_comb begin
     rd_req      = '0;
     rd_req.kind = ubl_pkg::DmaKindRead;
-    rd_req.tag  = rd_sel_rq ? {2'b10, 6'(rq_rd_tag)} : 8'(rd_tag);
+    rd_req.tag  = rd_sel_rq ? {2'b10, 8'(rq_rd_tag)} : 10'(rd_tag);
     rd_req.addr = rd_sel_rq ? rq_rd_addr : rd_addr;
     rd_req.len  = 7'(ubl_pkg::WqeBytes);
   end
@@ -661,7 +737,7 @@ module nic_core #(
   assign rq_rd_ready   = dma_load & dma_sel_rd & rd_sel_rq;
   assign cpl_req_ready = dma_load & ~dma_sel_rd;
   assign dma_issued    = dma_valid_q & dma_req_ready_i & (dma_q.kind == ubl_pkg::DmaKindWrite);
-  assign dma_wr_rsp    = dma_rsp_valid_i & (dma_rsp_i.tag[7:6] == 2'b11);
+  assign dma_wr_rsp    = dma_rsp_valid_i & (dma_rsp_i.tag[9:8] == 2'b11);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -681,10 +757,10 @@ module nic_core #(
   assign dma_req_valid_o = dma_valid_q;
   assign dma_req_o       = dma_q;
 
-  assign idle_o = ~(csr_busy | fch_busy | rq_busy | req_busy | rsp_busy | cpl_busy | db_valid_q |
+  assign idle_o = ~(csr_busy | trg_busy | push_valid_q | fch_busy | rq_busy | req_busy | rsp_busy | cpl_busy | db_valid_q |
                     dma_valid_q | (|txd_valid_o) | (|rxv_valid_q));
 
-  `UBL_ASSERT_INIT(widths,
+  `UBL_ASSERT_INIT(widths, CtrW == $clog2(ubl_pkg::NicNumCtr) &&
       QcfgBits == $bits(nic_core_pkg::qcfg_t) && MrBits == $bits(nic_core_pkg::mr_t) &&
       CqBits == $bits(nic_core_pkg::cqcfg_t) && CplBits == $bits(nic_core_pkg::cpl_t) &&
       ErrBits == $bits(nic_core_pkg::errev_t) &&

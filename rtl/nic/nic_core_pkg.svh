@@ -21,18 +21,23 @@ package nic_core_pkg;
   localparam logic [1:0] ClsReq = 2'd1;   // a descriptor slot of VC req
   localparam logic [1:0] ClsBulk = 2'd2;  // a descriptor slot of VC bulk
   localparam logic [1:0] ClsFree = 2'd3;  // none: completes without a packet
-  // With it a slot's class has a bit for a fence and a kind: packets of two kinds are never
-  // outstanding together.
-  localparam int unsigned ClassBits = 5;
+  // With it a slot's class has a kind (packets of two kinds are never outstanding together), a bit for
+  // a fence and one for an entry that is quiet: if it completes ok, nobody is told and nothing counts.
+  localparam int unsigned ClassBits = 6;
+  localparam int unsigned ClassFence = 4;
+  localparam int unsigned ClassQuiet = 5;
   localparam logic [1:0] KindPlain = 2'd0;
   localparam logic [1:0] KindRead = 2'd1;
   localparam logic [1:0] KindOrdered = 2'd2;
+  localparam logic [1:0] KindAtomic = 2'd3;
 
   // Widths of the records below, in bits (yosys cannot ask for the size of a package's type).
-  localparam int unsigned QcfgBits = 245;
-  localparam int unsigned MrBits = 150;
+  localparam int unsigned CtrW = 8;  // of a counter's index (a package of yosys sees no other)
+  localparam int unsigned QcfgBits = 257 + CtrW;
+  localparam int unsigned MrBits = 151;
   localparam int unsigned CqcfgBits = 86;
-  localparam int unsigned WentBits = 343;
+  localparam int unsigned WentBits = 473 + CtrW;
+  localparam int unsigned BumpBits = 33 + CtrW;
   localparam int unsigned CplBits = 225;
   localparam int unsigned LogBits = 56;
   localparam int unsigned ErrevBits = 32;
@@ -50,10 +55,14 @@ package nic_core_pkg;
     logic [23:0] remote_qpn;
     logic [63:0] sq_base;
     logic [9:0] window;
+    logic [9:0] cwnd;  // first congestion window, 0: none
     logic [1:0] mtu;
     logic [3:0] retry;
     logic [3:0] rnr_retry;
     logic rq_ring;
+    logic imm_ctr;
+    logic err_ctr_v;
+    logic [CtrW-1:0] err_ctr;
     logic [3:0] rq_log2;
     logic [63:0] rq_base;
   } qcfg_t;
@@ -66,6 +75,7 @@ package nic_core_pkg;
     logic remote_reduce;
     logic local_write;
     logic remote_read;
+    logic remote_atomic;
     logic [7:0] key;
     logic [7:0] pd;
     logic [63:0] base;
@@ -84,11 +94,13 @@ package nic_core_pkg;
   // Work request as kept in the prefetch store.
   typedef struct packed {
     logic err;  // the ring entry could not be read
-    logic bad;  // opcode, reserved bits, VC or REDUCE type not allowed
+    logic bad;  // opcode, reserved bits, VC, REDUCE type or counter not allowed
     logic [7:0] opcode;
     logic signalled;
     logic fence;
     logic ordered;
+    logic inl;   // the payload is in operand
+    logic bump;  // its completion counts in ctr
     logic [1:0] vc;
     logic [3:0] red_op;
     logic [3:0] red_dtype;
@@ -99,7 +111,16 @@ package nic_core_pkg;
     logic [31:0] rkey;
     logic [31:0] imm;
     logic [63:0] wr_id;
+    logic [CtrW-1:0] ctr;
+    logic [127:0] operand;
   } went_t;
+
+  // A count on its way to nic_trigger.
+  typedef struct packed {
+    logic [CtrW-1:0] ctr;
+    logic fail;
+    logic [31:0] add;
+  } bump_t;
 
   // Completion on its way to nic_completer.
   typedef struct packed {

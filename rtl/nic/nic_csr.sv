@@ -45,6 +45,12 @@ module nic_csr #(
   output logic [31:0] rnr_timer_o,
   /// reorder register.
   output logic [9:0]  reorder_o,
+  /// cc_step register.
+  output logic [7:0]  cc_step_o,
+  /// pace_req register.
+  output logic [15:0] pace_req_o,
+  /// pace_bulk register.
+  output logic [15:0] pace_bulk_o,
   /// plane_probe register.
   output logic [31:0] plane_probe_o,
   /// planes_down is written.
@@ -70,6 +76,12 @@ module nic_csr #(
   output logic        cq_we_o,
   /// Load the MR configuration.
   output logic        mr_we_o,
+  /// write_ctr: the counter is init_idx_o, its value the first two words of obj_data_o.
+  output logic        ctr_we_o,
+  /// It is done.
+  input  logic        ctr_ready_i,
+  /// Counter init_idx_o: {failure, success}.
+  input  logic [63:0] ctr_i,
   /// Tables are being cleared (then the three above write invalid entries).
   output logic        clearing_o,
 
@@ -131,6 +143,14 @@ module nic_csr #(
   input  logic        rnr_sent_i,
   /// RNR was answered.
   input  logic        rnr_rcvd_i,
+  /// A count is added to a counter.
+  input  logic        bump_i,
+  /// An entry wait completed ok.
+  input  logic        wait_i,
+  /// An atomic is executed.
+  input  logic        atomic_i,
+  /// An entry is taken from a push.
+  input  logic        push_i,
   /// Something would happen without new input.
   output logic        busy_o
 );
@@ -148,6 +168,8 @@ module nic_csr #(
   logic enable_q;
   logic [31:0] timeout_q, rnr_timer_q, probe_q;
   logic [9:0] reorder_q;
+  logic [7:0] cc_step_q;
+  logic [15:0] pace_req_q, pace_bulk_q;
   logic [2:0] sub_q;
   logic [7:0] op_q, result_q;
   logic [15:0] idx_q;
@@ -164,6 +186,7 @@ module nic_csr #(
   logic [63:0] tx_bytes_q [8];
   logic [31:0] lost_q [8];
   logic [31:0] cqes_q, wqes_q, retransmits_q, timeouts_q, duplicates_q, deferred_q, rnr_sent_q, rnr_rcvd_q;
+  logic [31:0] bumps_q, waits_q, atomics_q, pushes_q;
 
   // ---------------------------------------------------------------------------------------------
   // Error log
@@ -242,7 +265,9 @@ module nic_csr #(
                   ({1'b0, qp.rcq} < 9'(NumCq)) & (qp.sq_base[5:0] == 6'd0) &
                   (qp.rq_ring ? (qp.rq_log2 <= 8'(ubl_pkg::NicMaxRingLog2)) & (qp.rq_base[5:0] == 6'd0)
                               : (qp.rq_log2 == 8'd0) & (qp.rq_base == 64'd0)) &
-                  (qp.window != 16'd0) & (qp.window <= 16'(ubl_pkg::NicMaxWindow)));
+                  ~(qp.imm_ctr & qp.rq_ring) &
+                  (qp.err_ctr < (qp.err_ctr_v ? 16'(ubl_pkg::NicNumCtr) : 16'd1)) &
+                  (qp.cwnd <= qp.window) & (qp.window != 16'd0) & (qp.window <= 16'(ubl_pkg::NicMaxWindow)));
       end
       ubl_pkg::ObjOpWriteCq: begin
         idx_ok = {1'b0, idx_q} < 17'(NumCq);
@@ -255,6 +280,7 @@ module nic_csr #(
         val_ok = ~mr.valid | (mr_end <= {1'b1, 64'd0});
       end
       ubl_pkg::ObjOpReadQp: ;
+      ubl_pkg::ObjOpWriteCtr, ubl_pkg::ObjOpReadCtr: idx_ok = {1'b0, idx_q} < 17'(ubl_pkg::NicNumCtr);
       ubl_pkg::ObjOpSetError: val_ok = stat_i.state != ubl_pkg::QpStateReset;
       default: op_ok = 1'b0;
     endcase
@@ -279,6 +305,8 @@ module nic_csr #(
                    (clearing_o & ({1'b0, clr_q} < 17'(NumCq)));
   assign mr_we_o = (good & (op_q == ubl_pkg::ObjOpWriteMr)) |
                    (clearing_o & ({1'b0, clr_q} < 17'(NumMr)));
+
+  assign ctr_we_o = good & (op_q == ubl_pkg::ObjOpWriteCtr);
 
   // ---------------------------------------------------------------------------------------------
   // Register access
@@ -318,6 +346,15 @@ module nic_csr #(
       end else if (addr == ubl_pkg::RegNicReorder) begin
         ro    = 1'b0;
         rdata = {22'd0, reorder_q};
+      end else if (addr == ubl_pkg::RegNicCcStep) begin
+        ro    = 1'b0;
+        rdata = {24'd0, cc_step_q};
+      end else if (addr == ubl_pkg::RegNicPaceReq) begin
+        ro    = 1'b0;
+        rdata = {16'd0, pace_req_q};
+      end else if (addr == ubl_pkg::RegNicPaceBulk) begin
+        ro    = 1'b0;
+        rdata = {16'd0, pace_bulk_q};
       end else if (addr == ubl_pkg::RegNicPlanesDown) begin
         ro    = 1'b0;
         rdata = {24'd0, down_i};
@@ -380,6 +417,14 @@ module nic_csr #(
         rdata = rnr_sent_q;
       end else if (addr == ubl_pkg::RegNicCntRnrReceived) begin
         rdata = rnr_rcvd_q;
+      end else if (addr == ubl_pkg::RegNicCntBumps) begin
+        rdata = bumps_q;
+      end else if (addr == ubl_pkg::RegNicCntWaits) begin
+        rdata = waits_q;
+      end else if (addr == ubl_pkg::RegNicCntAtomics) begin
+        rdata = atomics_q;
+      end else if (addr == ubl_pkg::RegNicCntPushes) begin
+        rdata = pushes_q;
       end else begin
         hit = 1'b0;
       end
@@ -397,6 +442,9 @@ module nic_csr #(
       timeout_q   <= ubl_pkg::RegNicTimeoutReset;
       rnr_timer_q <= ubl_pkg::RegNicRnrTimerReset;
       reorder_q   <= ubl_pkg::RegNicReorderReset[9:0];
+      cc_step_q   <= ubl_pkg::RegNicCcStepReset[7:0];
+      pace_req_q  <= ubl_pkg::RegNicPaceReqReset[15:0];
+      pace_bulk_q <= ubl_pkg::RegNicPaceBulkReset[15:0];
       probe_q     <= ubl_pkg::RegNicPlaneProbeReset;
       sub_q       <= '0;
       op_q        <= '0;
@@ -421,6 +469,9 @@ module nic_csr #(
             if (addr == ubl_pkg::RegNicTimeout) timeout_q <= csr_req_i.wdata;
             if (addr == ubl_pkg::RegNicRnrTimer) rnr_timer_q <= csr_req_i.wdata;
             if (addr == ubl_pkg::RegNicReorder) reorder_q <= csr_req_i.wdata[9:0];
+            if (addr == ubl_pkg::RegNicCcStep) cc_step_q <= csr_req_i.wdata[7:0];
+            if (addr == ubl_pkg::RegNicPaceReq) pace_req_q <= csr_req_i.wdata[15:0];
+            if (addr == ubl_pkg::RegNicPaceBulk) pace_bulk_q <= csr_req_i.wdata[15:0];
             if (addr == ubl_pkg::RegNicPlaneProbe) probe_q <= csr_req_i.wdata;
             if (addr == ubl_pkg::RegNicObjCmd) begin
               op_q     <= csr_req_i.wdata[ubl_pkg::RegNicObjCmdOpLsb +: 8];
@@ -436,7 +487,7 @@ module nic_csr #(
         end
         default: if (good && op_q == ubl_pkg::ObjOpWriteQp && sub_q != 3'd7) begin
           sub_q <= sub_q + 3'd1;
-        end else begin
+        end else if (!(ctr_we_o && !ctr_ready_i)) begin
           sub_q    <= '0;
           st_q     <= StIdle;
           result_q <= !op_ok ? ubl_pkg::ObjResultBadOp
@@ -444,6 +495,7 @@ module nic_csr #(
                                         : (!val_ok ? ubl_pkg::ObjResultBadValue
                                                    : ubl_pkg::ObjResultOk));
           if (good && op_q == ubl_pkg::ObjOpReadQp) data_q <= 512'(stat_i);
+          if (good && op_q == ubl_pkg::ObjOpReadCtr) data_q <= 512'(ctr_i);
         end
       endcase
     end
@@ -455,6 +507,9 @@ module nic_csr #(
   assign timeout_o       = timeout_q;
   assign rnr_timer_o     = rnr_timer_q;
   assign reorder_o       = reorder_q;
+  assign cc_step_o       = cc_step_q;
+  assign pace_req_o      = pace_req_q;
+  assign pace_bulk_o     = pace_bulk_q;
   assign plane_probe_o   = probe_q;
   assign down_we_o       = wr & (addr == ubl_pkg::RegNicPlanesDown);
   assign down_o          = csr_req_i.wdata[7:0];
@@ -481,6 +536,10 @@ module nic_csr #(
       deferred_q    <= '0;
       rnr_sent_q    <= '0;
       rnr_rcvd_q    <= '0;
+      bumps_q       <= '0;
+      waits_q       <= '0;
+      atomics_q     <= '0;
+      pushes_q      <= '0;
     end else begin
       if (tx_pkt_i) begin
         tx_pkt_q[tx_pkt_plane_i]   <= tx_pkt_q[tx_pkt_plane_i] + 32'd1;
@@ -511,6 +570,10 @@ module nic_csr #(
       if (deferred_i) deferred_q <= deferred_q + 32'd1;
       if (rnr_sent_i) rnr_sent_q <= rnr_sent_q + 32'd1;
       if (rnr_rcvd_i) rnr_rcvd_q <= rnr_rcvd_q + 32'd1;
+      if (bump_i) bumps_q <= bumps_q + 32'd1;
+      if (wait_i) waits_q <= waits_q + 32'd1;
+      if (atomic_i) atomics_q <= atomics_q + 32'd1;
+      if (push_i) pushes_q <= pushes_q + 32'd1;
     end
   end
 

@@ -99,6 +99,7 @@ module nic_port_rx #(
   localparam int unsigned PendW     = $clog2(PendDepth);
   localparam int unsigned VerdictW  = $clog2(VerdictDepth);
   localparam int unsigned DoneW     = $clog2(DoneDepth);
+  localparam int unsigned VerdictBits = 129;
   localparam int unsigned CountW    = $clog2(VcDepth) + 2;
   localparam int unsigned MaxFlits  = ubl_pkg::LinkMaxFrameFlits;
   localparam int unsigned SackBits  = 8 * ubl_pkg::LinkSackhBytes;
@@ -243,7 +244,7 @@ module nic_port_rx #(
   // ---------------------------------------------------------------------------------------------
   // Stage C: is the frame right?
   // ---------------------------------------------------------------------------------------------
-  logic           op_ack, op_red, op_imm, op_rrq, op_rrs, op_snd, op_sni, op_known, odd_length, malformed;
+  logic           op_ack, op_red, op_imm, op_rrq, op_rrs, op_snd, op_sni, op_atm, op_ars, op_known, odd_length, malformed;
   logic           misrouted, c_request;
   logic [2:0]     off;
   logic [11:0]    icrc_word;                // word of the ICRC, counted from the start
@@ -265,7 +266,8 @@ module nic_port_rx #(
 
   // Byte n of the shifted frame is head0_q[8n+7:8n].
   always_comb begin
-    {op_ack, op_red, op_imm, op_rrq, op_rrs, op_snd, op_sni, op_known, odd_length, malformed} = '0;
+    {op_ack, op_red, op_imm, op_rrq, op_rrs, op_snd, op_sni, op_atm, op_ars, op_known} = '0;
+    {odd_length, malformed} = '0;
     {misrouted, c_request} = '0;
     {off, icrc_word, payload_words, ip_length, ip_sum, pad} = '0;
     {reth_length, w_redh, w_imm, w_ext0, w_ext1, w_ext2, w_ext3} = '0;
@@ -278,12 +280,17 @@ module nic_port_rx #(
       op_imm    = head0_q[359:352] == ubl_pkg::PktOpWriteImm
                   || head0_q[359:352] == ubl_pkg::PktOpReduceImm;
       op_rrq    = head0_q[359:352] == ubl_pkg::PktOpReadRequest;
-      op_rrs    = head0_q[359:352] == ubl_pkg::PktOpReadResponse;
+      op_ars    = head0_q[359:352] == ubl_pkg::PktOpAtomicResponse;
+      op_rrs    = op_ars || head0_q[359:352] == ubl_pkg::PktOpReadResponse;
+      op_atm    = head0_q[359:352] == ubl_pkg::PktOpFetchAdd
+                  || head0_q[359:352] == ubl_pkg::PktOpCompareSwap;
       op_snd    = head0_q[359:352] == ubl_pkg::PktOpSend;
       op_sni    = head0_q[359:352] == ubl_pkg::PktOpSendImm;
-      op_known  = op_ack || op_red || op_imm || op_rrq || op_rrs || op_snd || op_sni
+      op_known  = op_ack || op_red || op_imm || op_rrq || op_rrs || op_snd || op_sni || op_atm
                   || head0_q[359:352] == ubl_pkg::PktOpWrite;
-      off       = op_rrs ? OffResponse : 3'd2 + {2'd0, op_red} + {2'd0, op_imm} - {2'd0, op_snd};
+      // The operands of an atomic are its payload.
+      off       = op_rrs ? OffResponse
+                         : 3'd2 + {2'd0, op_red} + {2'd0, op_imm} - {2'd0, op_snd | op_atm};
       // The frame ends 2 bytes (modulo 4) before a flit does, see nic_port.md.
       odd_length    = c_empty_q[1:0] != 2'd2 || c_k_q == 7'd0;
       icrc_word     = {1'b0, c_k_q, 4'd14} - {8'd0, c_empty_q[5:2]};
@@ -299,8 +306,8 @@ module nic_port_rx #(
       w_ext1        = swap32(head0_q[511:480]);
       w_ext2        = swap32(head1_q[31:0]);
       w_ext3        = swap32(head1_q[63:32]);
-      // Responses and SENDs do not name the length of their payload.
-      reth_length   = (op_rrs || op_snd || op_sni) ? {18'd0, payload_words, 2'd0} - {30'd0, pad}
+      // Responses, SENDs and atomics do not name the length of their payload.
+      reth_length   = (op_rrs || op_snd || op_sni || op_atm) ? {18'd0, payload_words, 2'd0} - {30'd0, pad}
                                                    : w_ext3;
       w_redh        = swap32(head1_q[95:64]);
       w_imm         = swap32(op_red ? head1_q[127:96] : head1_q[95:64]);
@@ -330,9 +337,13 @@ module nic_port_rx #(
               || {1'b0, reth_length[12:0]} + {12'd0, pad} != {payload_words[11:0], 2'd0};
         end
         if (op_red) begin
-          malformed = malformed || reth_length[1:0] != 2'd0
-              || w_redh[31:28] != ubl_pkg::RedOpAdd || w_redh[27:24] != ubl_pkg::RedTypeF32;
+          malformed = malformed || reth_length[0]
+              || (reth_length[1] && (w_redh[27:24] == ubl_pkg::RedTypeF32
+                                     || w_redh[27:24] == ubl_pkg::RedTypeI32))
+              || w_redh[31:28] > ubl_pkg::RedOpMax || w_redh[27:24] > ubl_pkg::RedTypeI32;
         end
+        if (op_atm) malformed = malformed || reth_length[12:0] != 13'd16;
+        if (op_ars) malformed = malformed || reth_length[12:0] != 13'd8;
       end
       misrouted = head0_q[63:16] != {swap16(node_i), 5'd0, plane_i, 8'd0,
                                      swap16(ubl_pkg::LinkMacPrefix)}
@@ -501,9 +512,10 @@ module nic_port_rx #(
   // ---------------------------------------------------------------------------------------------
   logic [55:0]           pend_mem [PendDepth];     // first word, channel, flits, off, len
   logic [PendW:0]        pend_write_q, pend_read_q;
-  logic [119:0]          verdict_mem [VerdictDepth];  // rsp action qpn psn addr len
+  logic [VerdictBits-1:0] verdict_mem [VerdictDepth];  // swap8 op dtype rsp action qpn psn addr len
   logic [VerdictW:0]     verdict_write_q, verdict_issue_q, verdict_read_q;
-  logic [119:0]          issue_verdict;
+  logic [VerdictBits-1:0] issue_verdict;
+  logic                  issue_atomic;
   logic                  issue_read, issue_go, e_load;
   logic                  rrq_valid_q;
   ubl_pkg::mem_req_t     rrq_q;
@@ -511,7 +523,8 @@ module nic_port_rx #(
   assign pend_full     = (PendW+1)'(pend_write_q - pend_read_q) == (PendW+1)'(PendDepth);
   assign rxv_ready_o   = (VerdictW+1)'(verdict_write_q - verdict_read_q) != (VerdictW+1)'(VerdictDepth);
   assign issue_verdict = verdict_mem[verdict_issue_q[VerdictW-1:0]];
-  assign issue_read    = issue_verdict[118:117] == ubl_pkg::RxActionReduce
+  assign issue_atomic  = issue_verdict[118:117] == ubl_pkg::RxActionAtomic;
+  assign issue_read    = (issue_verdict[118:117] == ubl_pkg::RxActionReduce || issue_atomic)
                          && issue_verdict[12:0] != 13'd0;
   assign issue_go      = verdict_issue_q != verdict_write_q && (!issue_read || !rrq_valid_q);
 
@@ -522,7 +535,8 @@ module nic_port_rx #(
     end
     if (rxv_valid_i && rxv_ready_o) begin
       verdict_mem[verdict_write_q[VerdictW-1:0]] <=
-          {rxv_i.rsp, rxv_i.action, rxv_i.qpn, rxv_i.psn, rxv_i.addr, rxv_i.len};
+          {rxv_i.swap8, rxv_i.red_op, rxv_i.red_dtype, rxv_i.rsp, rxv_i.action, rxv_i.qpn, rxv_i.psn,
+           rxv_i.addr, rxv_i.len};
     end
   end
 
@@ -543,7 +557,7 @@ module nic_port_rx #(
       if (e_load)                     verdict_read_q  <= verdict_read_q + (VerdictW+1)'(1);
       if (issue_go && issue_read) begin
         rrq_valid_q <= 1'b1;
-        rrq_q       <= issue_verdict[76:0];
+        rrq_q       <= {issue_verdict[76:13], issue_atomic ? 13'd8 : issue_verdict[12:0]};
       end else if (rrq_ready_i) begin
         rrq_valid_q <= 1'b0;
       end
@@ -586,6 +600,9 @@ module nic_port_rx #(
   // emits beat j - 1.
   // ---------------------------------------------------------------------------------------------
   logic                   e_valid_q, e_ch_q, e_reduce_q, e_drop_q, e_err_q, e_rsp_q, e_early;
+  logic                   e_atomic_q, e_cas_q, e_swap_q;
+  logic [3:0]             e_op_q, e_dtype_q;      // red_op, red_type
+  logic [63:0]            e_old, e_num, e_cmp, e_new;
   logic [6:0]             e_flits_q, e_beats_q, e_j_q;
   logic [2:0]             e_off_q;
   logic [12:0]            e_len_q;
@@ -607,7 +624,7 @@ module nic_port_rx #(
   logic                   wrd_write_q, wrd_read_q, wrd_pop;
   logic [511:0]           wrd_mem [2];
   logic [55:0]            load_pend;
-  logic [119:0]           load_verdict;
+  logic [VerdictBits-1:0] load_verdict;
 
   always_comb begin
     load_pend    = pend_mem[pend_read_q[PendW-1:0]];
@@ -629,7 +646,7 @@ module nic_port_rx #(
     if (e_last && done_full)                     e_step = 1'b0;
     e_load    = verdict_read_q != verdict_issue_q && (!e_valid_q || (e_step && e_last));
     rrd_take  = e_step && e_emit && e_reduce_q;
-    e_add     = rrd_take && !e_bad;
+    e_add     = rrd_take && !e_bad && !e_atomic_q;
     wrd_push  = e_step && e_emit && !e_bad;
     wrq_load  = wrd_push && e_j_q == 7'd1;
     // Nobody waits for the report of a READ response that is dropped.
@@ -657,14 +674,28 @@ module nic_port_rx #(
   end
 
   ubl_reduce u_reduce (
-    .lane_i ({16{e_add}}),
-    .a_i    (rrd_mem[rrd_read_q]),
-    .b_i    (e_beat),
-    .sum_o  (e_sum)
+    .lane_i  ({32{e_add}}),                  // what is beyond the length is not written
+    .op_i    (e_op_q),
+    .dtype_i (e_dtype_q),
+    .a_i     (rrd_mem[rrd_read_q]),
+    .b_i     (e_beat),
+    .sum_o   (e_sum)
   );
 
+  // An atomic: the operands come most significant byte first, as does the answer to an own one.
+  function automatic logic [63:0] swap64(logic [63:0] v);
+    swap64 = {swap32(v[31:0]), swap32(v[63:32])};
+  endfunction
+  assign e_old = rrd_mem[rrd_read_q][63:0];
+  assign e_num = swap64(e_beat[63:0]);
+  assign e_cmp = swap64(e_beat[127:64]);
+  assign e_new = e_cas_q ? ((e_old == e_cmp) ? e_num : e_old) : e_old + e_num;
+
   always_ff @(posedge clk_i) begin
-    if (wrd_push) wrd_mem[wrd_write_q] <= e_reduce_q ? e_sum : e_beat;
+    if (wrd_push) begin
+      wrd_mem[wrd_write_q] <= e_atomic_q ? {448'd0, e_new}
+                                         : (e_swap_q ? {448'd0, e_num} : (e_reduce_q ? e_sum : e_beat));
+    end
   end
 
   assign wrd_pop = wrd_count_q != 2'd0 && wrd_ready_i;
@@ -674,6 +705,11 @@ module nic_port_rx #(
       e_valid_q   <= 1'b0;
       e_ch_q      <= 1'b0;
       e_reduce_q  <= 1'b0;
+      e_atomic_q  <= 1'b0;
+      e_cas_q     <= 1'b0;
+      e_op_q      <= '0;
+      e_dtype_q   <= '0;
+      e_swap_q    <= 1'b0;
       e_drop_q    <= 1'b0;
       e_err_q     <= 1'b0;
       e_flits_q   <= '0;
@@ -703,8 +739,13 @@ module nic_port_rx #(
         e_ch_q     <= load_pend[23];
         e_flits_q  <= load_pend[22:16];
         e_off_q    <= load_pend[15:13];
-        e_len_q    <= load_len;
-        e_reduce_q <= load_action == ubl_pkg::RxActionReduce;
+        e_atomic_q <= load_action == ubl_pkg::RxActionAtomic;
+        e_len_q    <= (load_action == ubl_pkg::RxActionAtomic) ? 13'd8 : load_len;
+        e_reduce_q <= load_action == ubl_pkg::RxActionReduce || load_action == ubl_pkg::RxActionAtomic;
+        e_cas_q    <= load_verdict[120];
+        e_op_q     <= load_verdict[127:124];
+        e_dtype_q  <= load_verdict[123:120];
+        e_swap_q   <= load_verdict[128];
         e_drop_q   <= load_action == ubl_pkg::RxActionDrop;
         e_beats_q  <= load_action == ubl_pkg::RxActionDrop ? 7'd0 : 7'((load_len + 13'd63) >> 6);
         e_qpn_q    <= load_verdict[116:101];
@@ -741,6 +782,7 @@ module nic_port_rx #(
   // Reports in verdict order
   // ---------------------------------------------------------------------------------------------
   logic [42:0]          done_mem [DoneDepth];      // waits for a write response, rsp, qpn, psn, err
+  logic [63:0]          old_mem [DoneDepth];       // atomic: value before
   logic [DoneW:0]       done_write_q, done_read_q;
   logic [DoneDepth-1:0] response_err_q;
   logic [DoneW:0]       response_write_q, response_read_q;
@@ -757,6 +799,7 @@ module nic_port_rx #(
     if (done_push) begin
       done_mem[done_write_q[DoneW-1:0]] <=
           {e_emit && !e_bad, e_rsp_q, e_qpn_q, e_psn_q, e_emit && e_bad};
+      old_mem[done_write_q[DoneW-1:0]] <= e_atomic_q ? e_old : 64'd0;
     end
   end
 
@@ -779,7 +822,8 @@ module nic_port_rx #(
         done_read_q <= done_read_q + (DoneW+1)'(1);
         rxd_valid_q <= 1'b1;
         rxd_q       <= {done_head[41:1], done_head[0]
-                        || (done_head[42] && response_err_q[response_read_q[DoneW-1:0]])};
+                        || (done_head[42] && response_err_q[response_read_q[DoneW-1:0]]),
+                        old_mem[done_read_q[DoneW-1:0]]};
         if (done_head[42]) response_read_q <= response_read_q + (DoneW+1)'(1);
       end else if (rxd_ready_i) begin
         rxd_valid_q <= 1'b0;
@@ -837,7 +881,7 @@ module nic_port_rx #(
   // Checks
   // ---------------------------------------------------------------------------------------------
   logic unused_bits;
-  assign unused_bits = ^{abort_rxh, rrd_i.last, issue_verdict[119], issue_verdict[116:77], rxv_i.red_op, rxv_i.red_dtype, e_word[31:0], w_redh[23:0],
+  assign unused_bits = ^{abort_rxh, rrd_i.last, issue_verdict[VerdictBits-1:119], issue_verdict[116:77], e_word[31:0], w_redh[23:0],
                          reth_length, ip_sum[19:16], head0_q[15:0]};
 
   `UBL_ASSERT_INIT(HeaderQueueHoldsAllCredits, RxhDepth >= VcDepth)
@@ -846,7 +890,7 @@ module nic_port_rx #(
   `UBL_ASSERT(VerdictHasHeader, !rxv_valid_i || (PendW+1)'(pend_write_q - pend_read_q) != '0)
   `UBL_ASSERT(VerdictLength, !(e_load && load_action != ubl_pkg::RxActionDrop)
       || load_verdict[12:0] == load_len)
-  `UBL_ASSERT(VerdictAction, !rxv_valid_i || rxv_i.action <= ubl_pkg::RxActionReduce)
+  `UBL_ASSERT(VerdictAtomic, !rxv_valid_i || rxv_i.action != ubl_pkg::RxActionAtomic || rxv_i.len == 13'd16)
   `UBL_ASSERT(ResponseExpected, !wrs_valid_i
       || (DoneW+1)'(response_write_q - response_read_q) != (DoneW+1)'(DoneDepth))
   `UBL_ASSERT(CreditDue, credit_due_q[0] <= occupied_q[0] && credit_due_q[1] <= occupied_q[1]
@@ -863,6 +907,8 @@ module nic_port_rx #(
   `UBL_COVER(EngineWaitsForSink, e_emit && wrd_count_q == 2'd2)
   `UBL_COVER(OperandRefused, e_step && e_emit && e_bad)
   `UBL_COVER(DoneFull, done_full)
+  `UBL_COVER(AtomicSwaps, wrd_push && e_atomic_q && e_cas_q && e_old == e_cmp)
+  `UBL_COVER(AtomicKeeps, wrd_push && e_atomic_q && e_cas_q && e_old != e_cmp)
   `UBL_COVER(BackToBackVerdicts, e_load && e_valid_q)
 
 endmodule

@@ -76,6 +76,7 @@ module nic_port_tx #(
   localparam int unsigned Window  = DescDepth - TxdDepth;
   localparam int unsigned NumVc   = ubl_pkg::LinkNumVc;
   localparam int unsigned SackBits  = 8 * ubl_pkg::LinkSackhBytes;
+  localparam int unsigned InlineBits = 8 * ubl_pkg::NicMaxInline;
   localparam int unsigned FrameBits = ubl_pkg::TxdBits - 64 - SackBits;
   localparam logic [2:0]  OffResponse = 3'd7;  // payload of a READ response: one word before 16
 
@@ -95,8 +96,10 @@ module nic_port_tx #(
   logic [23:0]                    plan_mem  [NumVc*DescDepth];  // off icrc_word beats
   logic [FrameBits-1:0]           frame_mem [NumVc*DescDepth];  // txd without laddr and sack
   logic [SackBits-1:0]            sack_mem  [DescDepth];        // of acknowledgements
+  logic [InlineBits-1:0]          inline_mem [NumVc*DescDepth];  // inline payload
 
-  logic        in_ack, in_red, in_imm, in_rrq, in_rrs, in_snd;
+  logic        in_ack, in_red, in_imm, in_rrq, in_rrs, in_snd, in_short;
+  logic [InlineBits-1:0] in_inline;
   logic [2:0]  in_off;
   logic [10:0] in_icrc;
   logic [6:0]  in_beats;
@@ -109,13 +112,21 @@ module nic_port_tx #(
                || txd_i.opcode == ubl_pkg::PktOpSendImm;
     in_snd   = txd_i.opcode == ubl_pkg::PktOpSend || txd_i.opcode == ubl_pkg::PktOpSendImm;
     in_rrq   = txd_i.opcode == ubl_pkg::PktOpReadRequest;
-    in_rrs   = txd_i.opcode == ubl_pkg::PktOpReadResponse;
-    // SENDH is one word shorter than RETH.
-    in_off   = (in_rrs || in_ack) ? OffResponse : 3'd2 + {2'd0, in_red} + {2'd0, in_imm} - {2'd0, in_snd};
+    in_rrs   = txd_i.opcode == ubl_pkg::PktOpReadResponse
+               || txd_i.opcode == ubl_pkg::PktOpAtomicResponse;
+    // SENDH is one word shorter than RETH, and so is AtomicETH without its operands.
+    in_short = in_snd || txd_i.opcode == ubl_pkg::PktOpFetchAdd
+               || txd_i.opcode == ubl_pkg::PktOpCompareSwap;
+    in_off   = (in_rrs || in_ack) ? OffResponse : 3'd2 + {2'd0, in_red} + {2'd0, in_imm} - {2'd0, in_short};
     in_words = in_rrq ? 13'd0 : (txd_i.len + 13'd3) >> 2;
     in_icrc  = in_ack ? 11'd28
                       : (in_rrs ? 11'd15 : 11'd16 + {8'd0, in_off}) + in_words[10:0];
-    in_beats = (in_ack || in_rrq) ? 7'd0 : 7'((txd_i.len + 13'd63) >> 6);
+    in_beats = (in_ack || in_rrq || txd_i.inl) ? 7'd0 : 7'((txd_i.len + 13'd63) >> 6);
+    // Like payload from memory: zero beyond its length.
+    in_inline = '0;
+    for (int unsigned i = 0; i < ubl_pkg::NicMaxInline; i++) begin
+      if (13'(i) < txd_i.len) in_inline[8*i +: 8] = txd_i.sack[8*i +: 8];
+    end
   end
 
   // Index of an entry: vc * DescDepth + pointer.
@@ -131,8 +142,10 @@ module nic_port_tx #(
       frame_mem[entry(txd_i.vc, write_q[txd_i.vc][DescW-1:0])] <=
           {txd_i.opcode, txd_i.vc, txd_i.dst_node, txd_i.dst_qpn, txd_i.src_qpn, txd_i.psn,
            txd_i.ack_req, txd_i.becn, txd_i.len, txd_i.raddr, txd_i.rkey, txd_i.red_op,
-           txd_i.red_dtype, txd_i.red_ordered, txd_i.imm, txd_i.syndrome, txd_i.msn, txd_i.rnum};
+           txd_i.red_dtype, txd_i.red_ordered, txd_i.imm, txd_i.syndrome, txd_i.msn, txd_i.rnum,
+           txd_i.inl};
       if (in_ack) sack_mem[write_q[ubl_pkg::VcRsp][DescW-1:0]] <= txd_i.sack;
+      if (txd_i.inl) inline_mem[entry(txd_i.vc, write_q[txd_i.vc][DescW-1:0])] <= in_inline;
     end
   end
 
@@ -357,31 +370,35 @@ module nic_port_tx #(
   logic [3:0]  f_red_op, f_red_dtype;
   logic [7:0]  f_syndrome;
   logic [6:0]  f_rnum;
-  logic        f_red_ordered;
+  logic        f_red_ordered, f_inl;
   logic [FrameBits-1:0] cur_q;
   logic [SackBits-1:0]  cur_sack_q;
+  logic [InlineBits-1:0] cur_inline_q;
 
   assign {f_opcode, f_vc, f_dst_node, f_dst_qpn, f_src_qpn, f_psn, f_ack_req, f_becn, f_len,
-          f_raddr, f_rkey, f_red_op, f_red_dtype, f_red_ordered, f_imm, f_syndrome, f_msn, f_rnum} = cur_q;
+          f_raddr, f_rkey, f_red_op, f_red_dtype, f_red_ordered, f_imm, f_syndrome, f_msn, f_rnum, f_inl} = cur_q;
   assign cur_ch = f_vc == ubl_pkg::VcBulk;
 
-  logic         step, need_beat, s1_free, s1_move, s2_out;
+  logic         step, need_beat, need_inline, s1_free, s1_move, s2_out;
   logic         s1_valid_q;
   logic [511:0] beat, word;
   logic [479:0] carry_q, carry_d;
-  logic         is_ack, is_rrq, is_rrs, is_snd, is_sni, has_red, has_imm;
+  logic         is_ack, is_rrq, is_rrs, is_short, is_sni, has_red, has_imm;
   logic [10:0]  icrc_dist;       // words from the start of this word to the ICRC
   logic         icrc_behind;     // there is none
 
   // The payload of a READ response begins in the first word already.
   assign need_beat = is_rrs ? cur_k_q < cur_beats_q : (cur_k_q != 7'd0 && cur_k_q <= cur_beats_q);
+  // Inline payload is at the place of the first beat.
+  assign need_inline = f_inl && cur_k_q == (is_rrs ? 7'd0 : 7'd1);
   assign step      = cur_valid_q && s1_free && (!need_beat || stored_q[cur_ch] != '0);
   assign step_beat = step && need_beat;
   assign cur_free  = !cur_valid_q || (step && cur_k_q == cur_flits_q - 7'd1);
   assign is_ack    = f_opcode == ubl_pkg::PktOpAck;
   assign is_rrq    = f_opcode == ubl_pkg::PktOpReadRequest;
-  assign is_rrs    = f_opcode == ubl_pkg::PktOpReadResponse;
-  assign is_snd    = f_opcode == ubl_pkg::PktOpSend;
+  assign is_rrs    = f_opcode == ubl_pkg::PktOpReadResponse || f_opcode == ubl_pkg::PktOpAtomicResponse;
+  assign is_short  = f_opcode == ubl_pkg::PktOpSend || f_opcode == ubl_pkg::PktOpFetchAdd
+                     || f_opcode == ubl_pkg::PktOpCompareSwap;
   assign is_sni    = f_opcode == ubl_pkg::PktOpSendImm;
   assign has_red   = f_opcode == ubl_pkg::PktOpReduce || f_opcode == ubl_pkg::PktOpReduceImm;
   assign has_imm   = f_opcode == ubl_pkg::PktOpWriteImm || f_opcode == ubl_pkg::PktOpReduceImm;
@@ -447,7 +464,7 @@ module nic_port_tx #(
           swap16(node_i), 5'd0, plane_i, 8'd0, swap16(ubl_pkg::LinkMacPrefix),      // 8
           swap16(f_dst_node), 5'd0, plane_i, 8'd0, swap16(ubl_pkg::LinkMacPrefix),  // 2
           16'd0};
-      if (is_snd) begin
+      if (is_short) begin
         header_tail = {96'd0, swap32(f_rkey)};
       end else if (is_sni) begin
         header_tail = {64'd0, swap32(f_rkey), swap32(f_raddr[31:0])};
@@ -466,6 +483,7 @@ module nic_port_tx #(
     carry_d = carry_q;
     if (step) begin
       if (need_beat) beat = buf_mem[{cur_ch, buf_read_q[cur_ch]}];
+      if (need_inline) beat = {{512-InlineBits{1'b0}}, cur_inline_q};
       if (cur_k_q == 7'd0) begin
         word    = header;
         carry_d = is_ack ? {96'd0, cur_sack_q[SackBits-1:32]} : {352'd0, header_tail};
@@ -473,7 +491,7 @@ module nic_port_tx #(
           word[511:480] = beat[31:0];
           carry_d       = beat[511:32];
         end
-      end else if (need_beat) begin
+      end else if (need_beat || need_inline) begin
         case (cur_off_q)
           3'd1: begin
             word    = {beat[479:0], carry_q[31:0]};
@@ -589,6 +607,7 @@ module nic_port_tx #(
       cur_icrc_q    <= '0;
       cur_q         <= '0;
       cur_sack_q    <= '0;
+      cur_inline_q  <= '0;
       carry_q       <= '0;
       s1_valid_q    <= 1'b0;
       s2_valid_q    <= 1'b0;
@@ -611,6 +630,7 @@ module nic_port_tx #(
         cur_bad_q   <= 1'b0;
         cur_q       <= frame_mem[entry(start_vc, send_q[start_vc][DescW-1:0])];
         if (start_vc == ubl_pkg::VcRsp) cur_sack_q <= sack_mem[send_q[start_vc][DescW-1:0]];
+        else cur_inline_q <= inline_mem[entry(start_vc, send_q[start_vc][DescW-1:0])];
         cur_beats_q <= plan[start_vc][6:0];
         cur_icrc_q  <= plan[start_vc][17:7];
         cur_off_q   <= plan[start_vc][20:18];
@@ -669,6 +689,7 @@ module nic_port_tx #(
 
   `UBL_ASSERT(TxdVc, !txd_valid_i || 32'(txd_i.vc) < NumVc)
   `UBL_ASSERT(TxdRspIsAck, !(txd_valid_i && txd_i.vc == ubl_pkg::VcRsp) || in_ack)
+  `UBL_ASSERT(TxdInline, !(txd_valid_i && txd_i.inl) || 32'(txd_i.len) <= ubl_pkg::NicMaxInline)
   `UBL_ASSERT(TxdLength, !txd_valid_i || 32'(txd_i.len) <= ubl_pkg::LinkMtu)
   `UBL_ASSERT(TxdOverflow, !txd_valid_i || (DescW+1)'(write_q[txd_i.vc]
       - (txd_i.vc == ubl_pkg::VcRsp ? send_q[txd_i.vc] : issue_q[txd_i.vc]))
@@ -688,5 +709,6 @@ module nic_port_tx #(
   `UBL_COVER(IcrcInLastWordOfFlit, fin_out && s2_n_q == 5'd15)
   `UBL_COVER(IcrcStartsFlit, fin_out && s2_n_q == 5'd16)
   `UBL_COVER(ReadError, fin_out && s2_bad_q)
+  `UBL_COVER(InlinePayload, step && need_inline)
 
 endmodule

@@ -36,6 +36,8 @@ module nic_requester #(
   localparam int unsigned MaxMsg = ubl_pkg::NicMaxOutstanding,
   /// Slot index width, do not overwrite.
   localparam int unsigned MsgW = $clog2(MaxMsg),
+  /// Counter index width, do not overwrite.
+  localparam int unsigned CtrW = nic_core_pkg::CtrW,
   /// Width of a count of descriptor credits.
   localparam int unsigned CredW = $clog2(TxdDepth + 1)
 ) (
@@ -53,6 +55,12 @@ module nic_requester #(
   input  logic [9:0]  reorder_i,
   /// Cycles after which a plane that is down is tried again.
   input  logic [31:0] plane_probe_i,
+  /// Growth of a congestion window in a round trip without marks, 1/64 packets.
+  input  logic [7:0]  cc_step_i,
+  /// Time of a byte in 1/65536 cycles, of VC req; 0: no pacing.
+  input  logic [15:0] pace_req_i,
+  /// The same of VC bulk.
+  input  logic [15:0] pace_bulk_i,
   /// planes_down is written.
   input  logic        down_we_i,
   /// Its new value.
@@ -70,6 +78,8 @@ module nic_requester #(
   input  logic [1:0]  init_state_i,
   /// First PSN to send (write_qp).
   input  logic [23:0] init_psn_i,
+  /// First congestion window, packets (write_qp).
+  input  logic [9:0]  init_cwnd_i,
 
   /// QP whose configuration the event reads.
   output logic [QpW-1:0]      cfg_idx_o,
@@ -81,7 +91,7 @@ module nic_requester #(
   input  nic_core_pkg::mr_t   mr_i,
   /// Generation bits of the prefetch slots of QP cfg_idx_o.
   input  logic [MaxMsg-1:0]   slot_gen_i,
-  /// Classes of the prefetch slots of QP cfg_idx_o: {fence, Kind*, Cls*} of nic_core_pkg.
+  /// Classes of the prefetch slots of QP cfg_idx_o: {quiet, fence, Kind*, Cls*} of nic_core_pkg.
   input  logic [nic_core_pkg::ClassBits*MaxMsg-1:0] slot_cls_i,
   /// QP cfg_idx_o has posted entries not yet requested.
   input  logic                slot_more_i,
@@ -124,6 +134,12 @@ module nic_requester #(
   output logic [23:0]    rdd_una_o,
   /// Its completed entries.
   output logic [15:0]    rdd_head_o,
+  /// Its congestion window, 1/64 packets.
+  output logic [15:0]    rdd_cwnd_o,
+  /// Its packets that met congestion.
+  output logic [15:0]    rdd_marks_o,
+  /// Its packets sent again.
+  output logic [15:0]    rdd_again_o,
 
   /// A work request the requester waits for has arrived.
   input  logic           wake_valid_i,
@@ -131,6 +147,36 @@ module nic_requester #(
   input  logic [QpW-1:0] wake_qpn_i,
   /// Taken.
   output logic           wake_ready_o,
+  /// A QP that waited for a counter must be looked at.
+  input  logic           twake_valid_i,
+  /// QPN.
+  input  logic [QpW-1:0] twake_qpn_i,
+  /// Taken.
+  output logic           twake_ready_o,
+  /// Counter the entry in work waits for.
+  output logic [CtrW-1:0] look_ctr_o,
+  /// Its threshold.
+  output logic [31:0]     look_min_o,
+  /// The counter has a failure.
+  input  logic            look_failed_i,
+  /// It has reached the threshold.
+  input  logic            look_met_i,
+  /// QP cfg_idx_o waits for it from now on.
+  output logic            wait_o,
+  /// QP cfg_idx_o waits for no counter any more.
+  output logic            leave_o,
+  /// A completion counts.
+  output logic                bump_valid_o,
+  /// The count.
+  output nic_core_pkg::bump_t bump_o,
+  /// There is room (registers only).
+  input  logic                bump_ready_i,
+  /// The failure of a QP counts in err_ctr_o.
+  output logic                err_ctr_valid_o,
+  /// The counter.
+  output logic [CtrW-1:0]     err_ctr_o,
+  /// An entry wait completed ok.
+  output logic                cnt_wait_o,
   /// A ring entry is completed and more can be fetched.
   output logic           cons_valid_o,
   /// QPN.
@@ -252,6 +298,10 @@ module nic_requester #(
   localparam int unsigned ReadW = $clog2(MaxReads);
   localparam int unsigned ReadBits = 77;
   localparam int unsigned ReadGap = 24;   // responses behind a missing one that prove it lost
+  localparam int unsigned CwFrac = ubl_pkg::NicCwndFrac;
+  localparam int unsigned CePlanesAt = 48;  // bytes of SACKH
+  localparam int unsigned CeCountAt = 49;
+  localparam int unsigned MaxCpl = 4;     // messages that complete in one event
   localparam int unsigned MarkW = 12;     // marks are compared within twice the window
   localparam int unsigned FailW = $clog2(ubl_pkg::NicPlaneFail + 1);
 
@@ -290,6 +340,12 @@ module nic_requester #(
     logic              in_tmo;
     logic              tmo_skip; // the queued time-out belongs to an earlier life
     logic              outst;    // packets are outstanding and the QP is ready
+    logic [15:0]       cwnd;     // congestion window, 1/64 packets
+    logic              slow;     // slow start: no mark yet
+    logic [9:0]        csum;     // acknowledged without mark since it grew
+    logic [23:0]       aq;       // last PSN sent with AckReq
+    logic [15:0]       marks;    // packets that met congestion
+    logic [15:0]       again_n;  // packets sent again
   } ctx_t;
 
   typedef struct packed {
@@ -307,7 +363,7 @@ module nic_requester #(
   } word_t;
 
   localparam int unsigned MsgBits = 80;
-  localparam int unsigned CtxBits = 245 + MsgW + ReadW + RunW + NumRun;
+  localparam int unsigned CtxBits = 328 + MsgW + ReadW + RunW + NumRun;
   localparam int unsigned WordBits = 192;
   localparam int unsigned PktBits = 3 + MarkW;
 
@@ -352,6 +408,12 @@ module nic_requester #(
   logic [FailW-1:0] fail_q [8];
   logic [7:0] down_q, pd_log_q;
   logic [63:0] probe_q [8];
+  logic [3:0] avoid_q [8];     // handicap: marked more than others
+
+  // Pacing of VC req and bulk: when the next packet may start, 1/65536 cycles.
+  logic [79:0] pace_rq_q, pace_bk_q;
+  logic [1:0] pace_ok;
+  logic [63:0] pace_at;
 
   // ---------------------------------------------------------------------------------------------
   // Choice of the event
@@ -386,9 +448,11 @@ module nic_requester #(
   logic [QpW-1:0] q;
   logic [QpW-1:0] tmo_q, rnr_q;
   logic [23:0] tmo_una;
-  logic [63:0] tmo_deadline, rnr_deadline, tmo_at, rnr_at;
+  logic [63:0] tmo_deadline, rnr_deadline, tmo_at, rnr_at, wait_at;
 
   always_comb begin
+    pace_ok  = {(pace_bulk_i == 16'd0) | (pace_bk_q[79:16] <= now_i + 64'(ubl_pkg::NicPaceEarly)),
+                (pace_req_i == 16'd0) | (pace_rq_q[79:16] <= now_i + 64'(ubl_pkg::NicPaceEarly))};
     run_elig = '0;
     for (int unsigned p = 0; p < Planes; p++) begin
       if (!(rtx_valid_i && rtx_plane_i == 3'(p))) begin
@@ -397,6 +461,10 @@ module nic_requester #(
         if (cred_i[3*p + 32'(ubl_pkg::VcReq)]) run_elig[RunReq] = run_ne_q[RunReq];
         if (cred_i[3*p + 32'(ubl_pkg::VcBulk)]) run_elig[RunBulk] = run_ne_q[RunBulk];
       end
+    end
+    // Odd ones are bulk.
+    for (int unsigned i = 0; i < NumRun; i++) begin
+      if (!pace_ok[i & 1]) run_elig[i] = 1'b0;
     end
     run_elig[RunFree] = run_ne_q[RunFree];
     run_src = ((run_elig & run_mask_q) != '0) ? (run_elig & run_mask_q) : run_elig;
@@ -442,14 +510,27 @@ module nic_requester #(
   // With nothing outstanding no time-out can strike and none is looked at.
   assign tmo_at     = (n_outst_q != '0 && tmo_wr_q != tmo_rd_q) ? tmo_deadline : '1;
   assign rnr_at     = (rnr_wr_q != rnr_rd_q) ? rnr_deadline : '1;
-  assign deadline_o = (tmo_at < rnr_at) ? tmo_at : rnr_at;
+  function automatic logic [63:0] pace_of(logic bulk);
+    pace_of = (bulk ? pace_bk_q[79:16] : pace_rq_q[79:16]) - 64'(ubl_pkg::NicPaceEarly);
+  endfunction
+  // Earliest start of a class that is held back only by its pace.
+  always_comb begin
+    pace_at = '1;
+    for (int unsigned i = 0; i < NumRun; i++) begin
+      if (!pace_ok[i & 1] && run_ne_q[i] && 32'(RunFree) != i && pace_of(i[0]) < pace_at) begin
+        pace_at = pace_of(i[0]);
+      end
+    end
+  end
+  assign wait_at    = (tmo_at < rnr_at) ? tmo_at : rnr_at;
+  assign deadline_o = (wait_at < pace_at) ? wait_at : pace_at;
   assign tmo_due    = (n_outst_q != '0) & (tmo_wr_q != tmo_rd_q) & (now_i >= tmo_deadline) & ~sk_v_q;
   assign rnr_due    = (rnr_wr_q != rnr_rd_q) & (now_i >= rnr_deadline);
 
   assign g_misc = (|err_valid_i) | (|txc_valid_i) | tmo_due | rnr_due | sk_v_q | (|ack_able) |
                   (|rxd_valid_i);
-  assign g_cpl  = (cpl_wr_q != cpl_rd_q) & cqe_ready_i & cons_ready_i;
-  assign g_run  = wake_valid_i | (|run_elig);
+  assign g_cpl  = (cpl_wr_q != cpl_rd_q) & cqe_ready_i & cons_ready_i & bump_ready_i;
+  assign g_run  = wake_valid_i | twake_valid_i | (|run_elig);
 
   always_comb begin
     ev_misc = EvAck;
@@ -488,7 +569,7 @@ module nic_requester #(
       unique case (grp)
         2'd0: ev = ev_misc;
         2'd1: ev = EvCpl;
-        2'd2: ev = wake_valid_i ? EvWake : EvRun;
+        2'd2: ev = (wake_valid_i | twake_valid_i) ? EvWake : EvRun;
         default: ev = EvNone;
       endcase
     end
@@ -502,12 +583,13 @@ module nic_requester #(
       EvAck: q = ack.dst_qpn[QpW-1:0];
       EvRxd: q = rxd.qpn[QpW-1:0];
       EvCpl: q = cpl_mem[cpl_rd_q[QpW-1:0]];
-      EvWake: q = wake_qpn_i;
+      EvWake: q = wake_valid_i ? wake_qpn_i : twake_qpn_i;
       default: q = run_qpn;
     endcase
   end
 
-  assign wake_ready_o = ev == EvWake;
+  assign wake_ready_o  = ev == EvWake;
+  assign twake_ready_o = (ev == EvWake) & ~wake_valid_i;
   assign ack_ready_o  = (ev == EvAck) ? ack_hot : '0;
   assign txc_ready_o  = (ev == EvTxc) ? txc_hot : '0;
   assign rxd_ready_o  = (ev == EvRxd) ? rxd_hot : '0;
@@ -532,14 +614,22 @@ module nic_requester #(
   logic [7:0] up, mask8;
   logic [2:0] tx_plane, wait_plane, only_plane;
   logic arrived, n_arrived, f_arrived, can_run, no_run, run_push, msg_push, cpl_push, tmo_push;
-  logic rnr_push, go_error;
+  logic rnr_push, go_error, cpl_more;
+  msg_t k_msg;
+  logic [23:0] k_last;
+  logic cc_ack, aq_out;
+  logic [23:0] cc_k;
+  logic [7:0] cc_c;
+  logic [9:0] cc_un, eff_wnd;
+  logic [10:0] cc_sum;
+  logic [16:0] cc_new, cc_dec;
   logic [RunW-1:0] run_push_id;
   logic [MsgW-1:0] msg_idx;
   logic [8:0] tmo_periods;
   logic [23:0] dist_a, dist_b;
   logic [23:0] out_pkts, ack_k, nak_k, n_psn_cnt, d_last, d_err, d_new;
   logic [7:0] wqe_status;
-  logic is_red, is_read, is_send, has_imm, lkey_ok, last_pkt, wnd_open, head_done, head_err, fail_at;
+  logic is_red, is_read, is_atm, is_send, is_wait, has_imm, bump_valid, wait_on, leave, lkey_ok, last_pkt, wnd_open, head_done, head_err, fail_at;
   logic is_rsp, rsp_take, rxv_valid, rd_note, progress, in_range, follows, bit_taken, bit_acked;
   logic [23:0] fail_psn;
   logic [7:0] fail_st;
@@ -566,6 +656,10 @@ module nic_requester #(
     else below = (64'd1 << d[5:0]) - 64'd1;
   endfunction
 
+  function automatic logic [63:0] swap64(logic [63:0] v);
+    swap64 = {v[7:0], v[15:8], v[23:16], v[31:24], v[39:32], v[47:40], v[55:48], v[63:56]};
+  endfunction
+
   function automatic logic [5:0] index_of(logic [63:0] hot);
     index_of = '0;
     for (int unsigned i = 0; i < 64; i++) begin
@@ -587,14 +681,17 @@ module nic_requester #(
   assign has_imm = (wqe_i.opcode == ubl_pkg::WqeOpWriteImm) |
                    (wqe_i.opcode == ubl_pkg::WqeOpReduceImm);
   assign is_read = wqe_i.opcode == ubl_pkg::WqeOpRead;
+  assign is_atm  = (wqe_i.opcode == ubl_pkg::WqeOpFetchAdd) | (wqe_i.opcode == ubl_pkg::WqeOpCompareSwap);
+  assign is_wait = wqe_i.opcode == ubl_pkg::WqeOpWait;
   assign wqe_kind = is_read ? nic_core_pkg::KindRead
-                            : (wqe_i.ordered ? nic_core_pkg::KindOrdered : nic_core_pkg::KindPlain);
-  assign w_read   = w.kind == nic_core_pkg::KindRead;
-  assign lkey_ok = mr_i.valid & (is_read ? mr_i.local_write : mr_i.local_read) & (mr_i.key == wqe_i.lkey[7:0]) &
+                            : is_atm ? nic_core_pkg::KindAtomic : (wqe_i.ordered ? nic_core_pkg::KindOrdered : nic_core_pkg::KindPlain);
+  // Acknowledged by their data.
+  assign w_read   = (w.kind == nic_core_pkg::KindRead) | (w.kind == nic_core_pkg::KindAtomic);
+  assign lkey_ok = mr_i.valid & ((is_read | is_atm) ? mr_i.local_write : mr_i.local_read) & (mr_i.key == wqe_i.lkey[7:0]) &
                    (mr_i.pd == cfg_i.pd) & ((wqe_i.lkey >> (8 + MrW)) == 32'd0) &
                    (wqe_i.laddr >= mr_i.base) & (l_end <= mr_end);
   assign {rd_addr, rd_len} = rd_mem[{q, ack.psn[ReadW-1:0]}];
-  assign is_rsp  = ack.opcode == ubl_pkg::PktOpReadResponse;
+  assign is_rsp  = (ack.opcode == ubl_pkg::PktOpReadResponse) | (ack.opcode == ubl_pkg::PktOpAtomicResponse);
   assign is_red  = (wqe_i.opcode == ubl_pkg::WqeOpReduce) |
                    (wqe_i.opcode == ubl_pkg::WqeOpReduceImm);
 
@@ -603,9 +700,14 @@ module nic_requester #(
     if (wqe_i.err) wqe_status = ubl_pkg::CqeStatusLocalMemory;
     else if (wqe_i.bad) wqe_status = ubl_pkg::CqeStatusBadOpcode;
     else if (wqe_i.opcode == ubl_pkg::WqeOpNop) wqe_status = ubl_pkg::CqeStatusOk;
-    else if (wqe_i.length > 32'h8000_0000 || (is_red && wqe_i.length[1:0] != 2'd0)) begin
+    else if (is_wait) begin
+      if (look_failed_i) wqe_status = ubl_pkg::CqeStatusCounterFailed;
+    end else if (wqe_i.length > 32'h8000_0000 || (is_atm && wqe_i.length != 32'd8) ||
+                 (wqe_i.inl && wqe_i.length > 32'(ubl_pkg::NicMaxInline)) ||
+                 (is_red && (wqe_i.length[0] || (wqe_i.length[1] &&
+                  (wqe_i.red_dtype == ubl_pkg::RedTypeF32 || wqe_i.red_dtype == ubl_pkg::RedTypeI32))))) begin
       wqe_status = ubl_pkg::CqeStatusLocalLength;
-    end else if (wqe_i.length != 32'd0 && !lkey_ok) begin
+    end else if (wqe_i.length != 32'd0 && !wqe_i.inl && !lkey_ok) begin
       wqe_status = ubl_pkg::CqeStatusLocalProtection;
     end
   end
@@ -626,7 +728,7 @@ module nic_requester #(
         cand[p] = mask_up[p] & cred_i[3*p + (run_sel[0] ? 32'(ubl_pkg::VcBulk) : 32'(ubl_pkg::VcReq))] &
                   ~(rtx_valid_i & rtx_plane_i == 3'(p));
       end
-      if (wqe_i.ordered) mask_up = first_plane(mask_up);
+      if (wqe_i.ordered || is_atm) mask_up = first_plane(mask_up);
       cand     = cand & mask_up;
       // Again, but not on the plane that lost it, if there is another one.
       if (again && (cand & ~(Planes'(1) << pkt_plane)) != '0) cand = cand & ~(Planes'(1) << pkt_plane);
@@ -650,15 +752,17 @@ module nic_requester #(
   endfunction
 
   function automatic logic [2:0] best_plane(logic [Planes-1:0] from);
-    logic [CredW-1:0] most, have;
+    logic [CredW-1:0] have;
+    logic [CredW+1:0] most, worth;
     logic [2:0] at;
     most       = '0;
     best_plane = '0;
     for (int unsigned i = 0; i < Planes; i++) begin
       at = 3'((32'(rr_q) + i) % Planes);
       have = cred_cnt_i[(3*32'(at) + (run_sel[0] ? 32'(ubl_pkg::VcBulk) : 32'(ubl_pkg::VcReq)))*CredW +: CredW];
-      if (from[at[PlW-1:0]] && have > most) begin
-        most       = have;
+      worth = {1'b0, have, 1'b0} + {{(CredW-2){1'b0}}, ~avoid_q[at]};  // 15 - handicap
+      if (from[at[PlW-1:0]] && have != '0 && worth > most) begin
+        most       = worth;
         best_plane = at;
       end
     end
@@ -732,7 +836,7 @@ module nic_requester #(
   assign f_emit    = w.emit + 16'd1;
   assign f_arrived = slot_gen_i[f_emit[MsgW-1:0]] == ~f_emit[MsgW];
   assign f_cls     = slot_cls_i[32'(f_emit[MsgW-1:0])*ClassBits +: ClassBits];
-  assign follows   = f_arrived & ~f_cls[4] & (f_cls[3:2] == wqe_kind) & (w.nmsg < (MsgW+1)'(MaxMsg - 1)) &
+  assign follows   = f_arrived & ~f_cls[nic_core_pkg::ClassFence] & (f_cls[3:2] == wqe_kind) & (w.nmsg < (MsgW+1)'(MaxMsg - 1)) &
                      (f_cls[1:0] == ((wqe_i.vc == ubl_pkg::VcBulk) ? nic_core_pkg::ClsBulk
                                                                    : nic_core_pkg::ClsReq));
 
@@ -757,6 +861,8 @@ module nic_requester #(
     cnt_dup     = 1'b0;
     cnt_rnr     = 1'b0;
     start_all   = 1'b0;
+    wait_on     = 1'b0;
+    leave       = ev == EvInit;
     progress    = 1'b0;
     rxv_valid   = 1'b0;
     rsp_take    = 1'b0;
@@ -778,6 +884,9 @@ module nic_requester #(
     run_len     = '0;
     dist_a      = '0;
     dist_b      = '0;
+    cpl_more    = 1'b0;
+    k_msg       = '0;
+    k_last      = '0;
 
     mtu_sh   = 4'd12 - {2'd0, cfg_i.mtu};
     mtu      = 32'd1 << mtu_sh;
@@ -786,8 +895,13 @@ module nic_requester #(
     in_range = (word_psn - w.una) < out_pkts;
     bit_taken = b.taken[word_psn[5:0]];
     bit_acked = b.acked[word_psn[5:0]];
+    eff_wnd  = (cfg_i.cwnd != 10'd0 && w.cwnd[15:6] < cfg_i.window) ? w.cwnd[15:6] : cfg_i.window;
+    aq_out   = (w.aq - w.una) < out_pkts;
+    // An acknowledgement must be on its way, also when the window shrinks.
     wnd_open = (out_pkts < 24'(cfg_i.window)) &
-               ~(is_read & ((out_pkts >= 24'(MaxReads)) | w.rd_stale));
+               ((out_pkts < 24'(eff_wnd)) |
+                (~aq_out & (out_pkts < 24'(AckEvery)) & ~is_read & ~is_atm)) &
+               ~((is_read | is_atm) & ((out_pkts >= 24'(MaxReads)) | w.rd_stale));
     ncut     = (wqe_i.length + mtu - 32'd1) >> mtu_sh;
     n_psn_cnt = (wqe_i.length == 32'd0) ? 24'd1 : ncut[23:0];
     ack_k    = ack.psn + 24'd1 - w.una;
@@ -813,6 +927,9 @@ module nic_requester #(
         n.state    = init_state_i;
         n.next     = init_psn_i;
         n.una      = init_psn_i;
+        n.aq       = init_psn_i - 24'd1;
+        n.cwnd     = {init_cwnd_i, {CwFrac{1'b0}}};
+        n.slow     = 1'b1;
         n.in_run   = w.in_run;
         n.in_cpl   = w.in_cpl;
         n.in_tmo   = w.in_tmo;
@@ -907,9 +1024,12 @@ module nic_requester #(
           log_d.cause = ubl_pkg::ErrCauseBadQp;
           log_d.qpn   = ack.dst_qpn[15:0];
         end else if (is_rsp) begin
-          rsp_take = w_read & ~w.rd_stale & in_range & ~bit_taken & ~bit_acked & (ack.len == rd_len);
+          rsp_take = w_read & ~w.rd_stale & in_range &
+                     ((w.kind == nic_core_pkg::KindAtomic) == (ack.opcode == ubl_pkg::PktOpAtomicResponse)) & ~bit_taken & ~bit_acked & (ack.len == rd_len);
           // Nobody asked for what is ahead, or for another length.
-          log_valid   = ~rsp_take & (in_range ? (~w_read | (ack.len != rd_len)) : ~nak_k[23]);
+          log_valid   = ~rsp_take & (in_range ? (~w_read | (ack.len != rd_len) |
+                                   ((w.kind == nic_core_pkg::KindAtomic) != (ack.opcode == ubl_pkg::PktOpAtomicResponse)))
+                                  : ~nak_k[23]);
           cnt_dup     = ~rsp_take & ~log_valid;
           log_d.cause = ubl_pkg::ErrCauseSequence;
           if (rsp_take) begin
@@ -1072,7 +1192,26 @@ module nic_requester #(
             n.head     = w.head + 16'd1;
             n.nmsg     = w.nmsg - 1'b1;
             cons_valid = 1'b1;
-            cpl_push   = n.nmsg != '0;
+            cpl_more   = 1'b1;
+            // Quiet ones behind it go with it, up to one that is not acknowledged yet: whoever
+            // acknowledges it calls again.
+            if (w.state == StReady && !w.err_v && !w.stop) begin
+              for (int unsigned k = 1; k < MaxCpl; k++) begin
+                k_msg  = msg_t'(msg_mem[{q, MsgW'(w.head + 16'(k))}]);
+                k_last = w.una - k_msg.last;
+                if (n.nmsg == w.nmsg - (MsgW+1)'(k) && n.nmsg != '0) begin
+                  if (k_last == 24'd0 || k_last[23]) begin
+                    cpl_more = 1'b0;
+                  end else if (k_msg.status == ubl_pkg::CqeStatusOk &&
+                               slot_cls_i[32'(MsgW'(w.head + 16'(k)))*ClassBits +
+                                          nic_core_pkg::ClassQuiet]) begin
+                    n.head = n.head + 16'd1;
+                    n.nmsg = n.nmsg - 1'b1;
+                  end
+                end
+              end
+            end
+            cpl_push = (n.nmsg != '0) & cpl_more;
           end
         end
       end
@@ -1128,8 +1267,13 @@ module nic_requester #(
           end else if (!w.mid && (w.nmsg == (MsgW+1)'(MaxMsg) ||
                                   (wqe_i.fence && w.nmsg != '0))) begin
             no_run = 1'b1;
+          end else if (!w.mid && is_wait && wqe_status == ubl_pkg::CqeStatusOk && !look_met_i) begin
+            // The count that changes that calls it.
+            no_run  = 1'b1;
+            wait_on = 1'b1;
           end else if (!w.mid && (wqe_status != ubl_pkg::CqeStatusOk ||
-                                  wqe_i.opcode == ubl_pkg::WqeOpNop)) begin
+                                  wqe_i.opcode == ubl_pkg::WqeOpNop || is_wait)) begin
+            leave          = is_wait;
             msg_push       = 1'b1;
             new_msg.status = wqe_status;
             new_msg.first  = w.next;
@@ -1170,7 +1314,7 @@ module nic_requester #(
     remain   = wqe_i.length - tx_off;
     last_pkt = remain <= mtu;
     pkt_len  = last_pkt ? remain[12:0] : mtu[12:0];
-    rd_note  = tx_valid & is_read;
+    rd_note  = tx_valid & (is_read | is_atm);
     if (tx_valid) begin
       tx_d.vc      = wqe_i.vc;
       tx_d.laddr   = wqe_i.laddr + {32'd0, tx_off};
@@ -1178,12 +1322,25 @@ module nic_requester #(
       tx_d.raddr   = wqe_i.raddr + {32'd0, tx_off};
       tx_d.rkey    = wqe_i.rkey;
       tx_d.psn     = tx_psn;
+      tx_d.inl     = wqe_i.inl;
+      if (wqe_i.inl) tx_d.sack[127:0] = wqe_i.operand;
       tx_d.ack_req = again | (last_pkt & (wqe_i.signalled | ~follows)) |
                      // In a larger one the receiver's own count is enough.
-                     (cfg_i.window < 10'(AckEvery) & (out_pkts + 24'd1 >= 24'(cfg_i.window)));
+                     (eff_wnd < 10'(AckEvery) & (out_pkts + 24'd1 >= 24'(eff_wnd)));
       if (is_read) begin
         tx_d.opcode  = ubl_pkg::PktOpReadRequest;
         tx_d.ack_req = 1'b0;
+      end else if (is_atm) begin
+        // On the wire the operands are 16 bytes, most significant first.
+        tx_d.opcode  = ubl_pkg::PktOpFetchAdd;
+        tx_d.ack_req = 1'b0;
+        tx_d.len     = 13'd16;
+        tx_d.inl     = 1'b1;
+        tx_d.sack[63:0] = swap64(wqe_i.operand[63:0]);
+        if (wqe_i.opcode == ubl_pkg::WqeOpCompareSwap) begin
+          tx_d.opcode       = ubl_pkg::PktOpCompareSwap;
+          tx_d.sack[127:64] = swap64(wqe_i.operand[127:64]);
+        end
       end else if (is_red) begin
         tx_d.opcode    = ubl_pkg::PktOpReduce;
         tx_d.red_op    = wqe_i.red_op;
@@ -1218,6 +1375,7 @@ module nic_requester #(
           new_msg.last  = w.next + n_psn_cnt - 24'd1;
           new_msg.rcvs  = w.rcvs;
         end
+        if (tx_d.ack_req) n.aq = w.next;
         if (last_pkt) begin
           if (is_send || has_imm) n.rcvs = w.rcvs + 24'd1;
           n.mid  = 1'b0;
@@ -1232,6 +1390,39 @@ module nic_requester #(
     tx_d.dst_node = cfg_i.remote_node;
     tx_d.dst_qpn  = cfg_i.remote_qpn;
     tx_d.src_qpn  = 16'(q);
+
+    // Congestion window
+    cc_ack = (ev == EvAck) & (w.state == StReady) & ~is_rsp & ~w_read & ~log_valid;
+    cc_k   = '0;
+    cc_c   = '0;
+    if (cc_ack) begin
+      cc_k = n.una - w.una;
+      cc_c = ack.sack[8*CeCountAt +: 8];
+    end else if (ev == EvCpl) begin
+      cc_k = n.una - w.una;
+    end else if (rsp_take && ack.ce) begin
+      cc_c = 8'd1;
+    end
+    cc_un  = (cc_k > 24'(cc_c)) ? cc_k[9:0] - 10'(cc_c) : '0;
+    cc_sum = {1'b0, w.csum} + {1'b0, cc_un};
+    cc_new = {1'b0, w.cwnd};
+    cc_dec = 17'(cc_c) << (CwFrac - 1);
+    if (cfg_i.cwnd != 10'd0 && (cc_k != 24'd0 || cc_c != 8'd0)) begin
+      if (cc_c != 8'd0) n.slow = 1'b0;
+      if (n.slow) begin
+        cc_new = cc_new + {1'b0, cc_k[9:0], {CwFrac{1'b0}}};
+      end else begin
+        n.csum = cc_sum[9:0];
+        if (cc_sum >= {1'b0, w.cwnd[15:CwFrac]}) begin
+          n.csum = '0;
+          cc_new = cc_new + 17'(cc_step_i);
+        end
+        cc_new = (cc_new > cc_dec + (17'd1 << CwFrac)) ? cc_new - cc_dec : 17'd1 << CwFrac;
+      end
+      n.cwnd = (cc_new > {1'b0, cfg_i.window, {CwFrac{1'b0}}}) ? {cfg_i.window, {CwFrac{1'b0}}} : cc_new[15:0];
+    end
+    n.marks = n.marks + 16'(cc_c);
+    if (tx_valid && again) n.again_n = w.again_n + 16'd1;
 
     if (progress) begin
       n.tper = '0;
@@ -1262,6 +1453,8 @@ module nic_requester #(
       n.lost_v   = 1'b0;
       n.rnr_wait = 1'b0;
       cpl_push   = (n.nmsg != '0);
+      wait_on    = 1'b0;
+      leave      = 1'b1;
     end
     n.outst = (n.state == StReady) & (n.next != n.una);
 
@@ -1307,6 +1500,7 @@ module nic_requester #(
     rxv_o.psn    = ack.psn;
     rxv_o.addr   = rd_addr;
     rxv_o.len    = ack.len;
+    rxv_o.swap8  = ack.opcode == ubl_pkg::PktOpAtomicResponse;
   end
   assign rxv_valid_o  = rxv_valid;
   assign rxv_plane_o  = ack_plane;
@@ -1349,6 +1543,23 @@ module nic_requester #(
   assign failed_valid_o = (ev != EvNone) & (n.state == StError) & (w.state != StError);
   assign failed_qpn_o   = q;
 
+  // Counters
+  assign look_ctr_o = wqe_i.imm[CtrW-1:0];
+  assign look_min_o = wqe_i.length;
+  assign wait_o     = wait_on;
+  assign leave_o    = leave;
+  assign bump_valid = cqe_valid & wqe_i.bump;
+  assign bump_valid_o = bump_valid;
+  always_comb begin
+    bump_o      = '0;
+    bump_o.ctr  = wqe_i.ctr;
+    bump_o.fail = cqe_status != ubl_pkg::CqeStatusOk;
+    bump_o.add  = 32'd1;
+  end
+  assign err_ctr_valid_o = failed_valid_o & (w.state == StReady) & cfg_i.err_ctr_v & (ev != EvInit);
+  assign err_ctr_o       = cfg_i.err_ctr;
+  assign cnt_wait_o      = cqe_valid & is_wait & (cqe_status == ubl_pkg::CqeStatusOk);
+
   assign cqe_valid_o = cqe_valid & (wqe_i.signalled | (cqe_status != ubl_pkg::CqeStatusOk));
   always_comb begin
     cqe_o          = '0;
@@ -1359,7 +1570,7 @@ module nic_requester #(
     cqe_o.byte_len = wqe_i.length;
     cqe_o.opcode   = wqe_i.opcode;
     cqe_o.status   = cqe_status;
-    cqe_o.sq_head  = n.head;
+    cqe_o.sq_head  = w.head + 16'd1;
     cqe_o.psn      = cqe_psn;
   end
 
@@ -1490,13 +1701,41 @@ module nic_requester #(
   end
 
   // ---------------------------------------------------------------------------------------------
+  // Handicaps of the planes, pacing
+  logic [79:0] pace_base, pace_last;
+  logic [15:0] pace_cost;
+  logic [28:0] pace_time;
+  logic pace_cls;
+  assign pace_cls  = tx_d.vc == ubl_pkg::VcBulk;
+  assign pace_cost = pace_cls ? pace_bulk_i : pace_req_i;
+  assign pace_last = pace_cls ? pace_bk_q : pace_rq_q;
+  assign pace_base = (pace_last[79:16] < now_i) ? {now_i, 16'd0} : pace_last;
+  assign pace_time = ({16'd0, is_read ? 13'd0 : tx_d.len} + 29'(ubl_pkg::NicPaceHeader)) * {13'd0, pace_cost};
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      for (int unsigned p = 0; p < 8; p++) avoid_q[p] <= '0;
+      pace_rq_q <= '0;
+      pace_bk_q <= '0;
+    end else begin
+      if (cc_ack) begin
+        for (int unsigned p = 0; p < 8; p++) begin
+          if (ack.sack[8*CePlanesAt + p]) avoid_q[p] <= (avoid_q[p] > 4'd11) ? 4'd15 : avoid_q[p] + 4'd4;
+          else if (cfg_i.planes[p] && avoid_q[p] != 4'd0) avoid_q[p] <= avoid_q[p] - 4'd1;
+        end
+      end
+      if (tx_valid && pace_cost != 16'd0 && !pace_cls) pace_rq_q <= pace_base + 80'(pace_time);
+      if (tx_valid && pace_cost != 16'd0 && pace_cls) pace_bk_q <= pace_base + 80'(pace_time);
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
   // Memories and queues
   always_ff @(posedge clk_i) begin
     if (ev != EvNone) ctx_mem[q] <= n;
     if (msg_push) msg_mem[{q, w.emit[MsgW-1:0]}] <= new_msg;
     if (b_we) word_mem[{q, word_psn[WinW-1:6]}] <= nb;
     if (tx_valid) pkt_mem[{q, tx_psn[WinW-1:0]}] <= {tx_plane, w.next[MarkW-1:0] + MarkW'(1)};
-    if (rd_note) rd_mem[{q, tx_psn[ReadW-1:0]}] <= {tx_d.laddr, tx_d.len};
+    if (rd_note) rd_mem[{q, tx_psn[ReadW-1:0]}] <= {tx_d.laddr, pkt_len};
     if (run_push) run_mem[{run_push_id, run_wr_q[run_push_id][QpW-1:0]}] <= q;
     if (cpl_push) cpl_mem[cpl_wr_q[QpW-1:0]] <= q;
     if (tmo_push) begin
@@ -1574,13 +1813,16 @@ module nic_requester #(
   assign rdd_next_o  = rd.next;
   assign rdd_una_o   = rd.una;
   assign rdd_head_o  = rd.head;
+  assign rdd_cwnd_o  = rd.cwnd;
+  assign rdd_marks_o = rd.marks;
+  assign rdd_again_o = rd.again_n;
   assign unused_ctx  = ^{ra, rb, rc, rd, ncut, l_end, ack, cfg_i, wqe_i.lkey, errev.qpn,
-                        mr_i, txc, rxd, d_err, mtu, tx_off, seen_max, lim, hi, lo, word_psn, down_i, mask8, dist_a, dist_b,
+                        mr_i, txc, rxd, d_err, k_msg, mtu, tx_off, seen_max, lim, hi, lo, word_psn, down_i, mask8, dist_a, dist_b,
                         n_cls, seen, used};
 
   // A time-out that is due shows in deadline_o, not here.
   assign busy_o = (|err_valid_i) | (|txc_valid_i) | (|ack_able) | sk_v_q | (|rxd_valid_i) |
-                  (cpl_wr_q != cpl_rd_q) | wake_valid_i | (|run_elig) | (|pd_log_q);
+                  (cpl_wr_q != cpl_rd_q) | wake_valid_i | twake_valid_i | (|run_elig) | (|pd_log_q);
 
   `UBL_ASSERT_INIT(msg_bits, MsgBits == $bits(msg_t) && CtxBits == $bits(ctx_t) &&
                    WordBits == $bits(word_t))
@@ -1603,6 +1845,7 @@ module nic_requester #(
   `UBL_ASSERT(rxd_expected, ev != EvRxd || w.rd_infl != '0)
   `UBL_COVER(read_after_other, ev == EvRun && w.kind != wqe_kind && w.una != w.next && arrived)
   `UBL_COVER(stale_visit, ev == EvRun && !(w.want_v && w.want == run_sel))
+  `UBL_COVER(several_complete, ev == EvCpl && n.nmsg == w.nmsg - (MsgW+1)'(MaxCpl))
   `UBL_COVER(fence_wait, ev == EvRun && w.state == StReady && arrived && wqe_i.fence && w.nmsg != '0)
   `UBL_COVER(window_wait, ev == EvRun && w.mid && !wnd_open)
   `UBL_COVER(vc_change_wait, ev == EvRun && w.state == StReady && arrived && w.vc != wqe_i.vc &&
@@ -1618,5 +1861,16 @@ module nic_requester #(
   `UBL_COVER(plane_down, |pd_log_q)
   `UBL_COVER(plane_probe, tx_valid && down_q[tx_plane] && up[tx_plane])
   `UBL_COVER(old_ack, sk_load && ack_k[23])
+  `UBL_COVER(slow_start, cc_k != '0 && n.slow && n.cwnd != w.cwnd)
+  `UBL_COVER(window_grows, !n.slow && n.cwnd > w.cwnd)
+  `UBL_COVER(window_shrinks, n.cwnd < w.cwnd && ev != EvInit && ev != EvClear)
+  `UBL_COVER(window_smallest, n.cwnd == 16'(1 << CwFrac) && w.cwnd > n.cwnd)
+  `UBL_COVER(ack_asked_for, ev == EvRun && tx_valid && !again && out_pkts >= 24'(eff_wnd))
+  `UBL_COVER(plane_avoided, tx_valid && avoid_q[tx_plane] < 4'd8 && |avoid_q[0][3:3])
+  `UBL_COVER(paced, !(&pace_ok))
+  `UBL_COVER(counter_wait, wait_on)
+  `UBL_COVER(counter_met, leave && is_wait && ev == EvRun && !n.stop)
+  `UBL_COVER(counter_failed, leave && is_wait && ev == EvRun && n.stop)
+  `UBL_COVER(wait_dies, go_error && arrived && is_wait)
 
 endmodule

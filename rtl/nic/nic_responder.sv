@@ -185,6 +185,14 @@ module nic_responder #(
   output logic [2:0] cnt_plane_o,
   /// The request had arrived before.
   output logic       cnt_dup_o,
+  /// An atomic is executed.
+  output logic       cnt_atomic_o,
+  /// An immediate counts.
+  output logic       bump_valid_o,
+  /// Its counter.
+  output logic [nic_core_pkg::CtrW-1:0] bump_ctr_o,
+  /// There is room (registers only).
+  input  logic       bump_ready_i,
   /// It could not be accepted before its turn.
   output logic       cnt_deferred_o,
   /// RNR is answered.
@@ -205,7 +213,7 @@ module nic_responder #(
   localparam int unsigned WinW = $clog2(Window);
   localparam int unsigned MaxReads = ubl_pkg::NicMaxReads;
   localparam int unsigned ReadW = $clog2(MaxReads);
-  localparam int unsigned ReadBits = 101;
+  localparam int unsigned ReadBits = 102;
 
   // Receive context. in_ack, in_rd, in_fl, in_adv, inflight and cqe_wait describe real objects on
   // their way and survive write_qp.
@@ -232,8 +240,9 @@ module nic_responder #(
     logic [Planes-1:0] in_ack;
     logic [FlyW-1:0]   inflight;
     logic [NoteW-1:0]  cqe_wait;  // receive completions not yet written
-    logic              rd;        // what is accepted and not passed are READ requests
-    logic [MaxReads-1:0] more;    // READs to be answered again, by PSN
+    logic              rd;        // what is accepted and not passed are READ requests or ...
+    logic              at;        // ... (with rd) atomics
+    logic [MaxReads-1:0] more;    // READs and atomics to be answered again, by PSN
     logic [Planes-1:0] in_rd;
     logic [2:0]        rplane;    // plane of the next READ response
     logic              in_fl;     // in the flush queue
@@ -248,6 +257,7 @@ module nic_responder #(
     logic           known;   // of a QP that exists
     logic           ack_req;
     logic           ce;
+    logic           at;      // an atomic
   } inf_t;
 
   // Packets from done on: accepted; placed; consumes a receive, or is a READ.
@@ -264,11 +274,11 @@ module nic_responder #(
     logic [31:0] imm;
   } cinfo_t;
 
-  localparam int unsigned InfBits = QpW + 44;
+  localparam int unsigned InfBits = QpW + 45;
   localparam int unsigned WordBits = 192;
   localparam int unsigned CinfoBits = 72;
   localparam int unsigned SeenBits = 8 * 24;
-  localparam int unsigned CtxBits = 245 + WinW + FlyW + MaxReads + 2 * Planes;
+  localparam int unsigned CtxBits = 246 + WinW + FlyW + MaxReads + 2 * Planes;
 
   // Memories are plain vectors: yosys drops the dimension of an array of a local struct type.
   logic [CtxBits-1:0] ctx_mem [NumQp];
@@ -284,7 +294,9 @@ module nic_responder #(
   logic [QpW-1:0] flq_mem [NumQp];   // QPs in error with a receive to flush
   logic [QpW-1:0] adv_mem [NumQp];   // QPs whose done may move
   logic [15:0] used_mem [NumQp];     // copy of used for nic_wqe_fetch
-  logic [ReadBits-1:0] rd_mem [NumQp*MaxReads];  // by PSN: PSN, address and length of a READ request
+  // By PSN: PSN, is an atomic, address and length of a READ request; value before an atomic.
+  logic [ReadBits-1:0] rd_mem [NumQp*MaxReads];
+  logic [63:0] old_mem [NumQp*MaxReads];
 
   logic [InfW:0] inf_wr_q [Planes];
   logic [InfW:0] inf_rd_q [Planes];
@@ -393,8 +405,8 @@ module nic_responder #(
 
   // Whatever may move done may make a completion, consume a ring entry and fail the QP.
   assign g_fl  = (flq_wr_q != flq_rd_q) & cqe_ready_i & cons_ready_i;
-  assign g_adv = (adv_wr_q != adv_rd_q) & cqe_ready_i & cons_ready_i & err_ready_i;
-  assign g_rxd = (|rxd_valid_i) & cqe_ready_i & cons_ready_i & err_ready_i;
+  assign g_adv = (adv_wr_q != adv_rd_q) & cqe_ready_i & cons_ready_i & err_ready_i & bump_ready_i;
+  assign g_rxd = (|rxd_valid_i) & cqe_ready_i & cons_ready_i & err_ready_i & bump_ready_i;
   assign g_rxh = (|rxh_valid_i) & err_ready_i;
   assign g_ack  = (|ack_elig) | (|rdq_elig);
   assign sel_rd = (|rdq_elig) & (rd_turn_q | ~(|ack_elig));
@@ -472,13 +484,14 @@ module nic_responder #(
   logic [31:0] key;
   logic [32:0] send_end;
   logic [7:0] rqe_status, fail_syn, cqe_status;
-  logic is_red, is_imm, is_read, rd_note, rpush, want_rd, peer_ok, qp_ok, req_bad, no_recv, rkey_ok;
+  logic is_red, is_imm, is_read, is_atm, is_resp, is_count, rd_at, rd_note, rpush, want_rd, peer_ok, qp_ok, req_bad, no_recv, rkey_ok;
   logic hazard, blocked, accept, take, want_ack, inf_push, inf_full, unfit, b_we, seen_we, adv_push;
-  logic adv, step_cqe, dup, deferred, rnr, told_again, rd_known, rd_again;
+  logic adv, step_cqe, at_done, bump_valid, dup, deferred, rnr, told_again, rd_known, rd_again;
   logic [23:0] word_psn, dpsn, rd_psn, rd_age, seen_psn, fwd, num;
   logic [5:0] bit_no;
   logic [6:0] run_len;
-  logic [63:0] rd_addr, can_pass;
+  logic [63:0] rd_addr, rd_old, can_pass;
+  logic [12:0] tgt_len;     // bytes of memory that the request means
   logic [23:0] rd_note_psn;
   logic [12:0] rd_len;
   logic [63:0] h_last;
@@ -500,6 +513,9 @@ module nic_responder #(
   assign is_red  = (h.opcode == ubl_pkg::PktOpReduce) | (h.opcode == ubl_pkg::PktOpReduceImm);
   assign is_imm  = (h.opcode == ubl_pkg::PktOpWriteImm) | (h.opcode == ubl_pkg::PktOpReduceImm);
   assign is_read = h.opcode == ubl_pkg::PktOpReadRequest;
+  assign is_atm  = (h.opcode == ubl_pkg::PktOpFetchAdd) | (h.opcode == ubl_pkg::PktOpCompareSwap);
+  assign is_resp = is_read | is_atm;
+  assign is_count = is_imm & cfg_i.imm_ctr;  // counts, consumes no receive
   assign is_send = (h.opcode == ubl_pkg::PktOpSend) | (h.opcode == ubl_pkg::PktOpSendImm);
 
   // The word of the bitmap: of the packet, else of done.
@@ -521,8 +537,9 @@ module nic_responder #(
     end
   end
   assign rd_again = (ev == EvAck) & (w.more != '0);
-  assign {rd_note_psn, rd_addr, rd_len} =
+  assign {rd_note_psn, rd_at, rd_addr, rd_len} =
       rd_mem[{q, (ev == EvRxh) ? h.psn[ReadW-1:0] : (rd_again ? more_idx : w.done[ReadW-1:0])}];
+  assign rd_old    = old_mem[{q, rd_again ? more_idx : w.done[ReadW-1:0]}];
   assign rd_psn   = rd_again ? rd_note_psn : w.done;
   assign rd_known = rd_note_psn == h.psn;
 
@@ -536,10 +553,11 @@ module nic_responder #(
                                 (fwd >= 24'(MaxMsg)) | (send_end > {1'b0, h.rkey}) |
                                 (~last_send & ((h.len == 13'd0) |
                                                (h.opcode == ubl_pkg::PktOpSendImm))))
-                             : (is_imm & (fwd >= 24'(MaxMsg)));
+                             : (is_imm & ((fwd >= 24'(MaxMsg)) |
+                                          (is_count & (h.imm[15:0] >= 16'(ubl_pkg::NicNumCtr)))));
   // In its turn a packet names the next receive.
   assign need_rqe  = is_send | (is_imm & cfg_i.rq_ring);
-  assign no_recv   = (is_imm | is_send) & (fwd >= 24'(avail));
+  assign no_recv   = ((is_imm & ~is_count) | is_send) & (fwd >= 24'(avail));
   logic [15:0] rqe_idx;
   assign rqe_idx    = w.used[15:0] + ((ev == EvRxh) ? fwd[15:0] : 16'd0);
   assign rqe_slot_o = rqe_idx[MsgW-1:0];
@@ -548,31 +566,35 @@ module nic_responder #(
 
   assign tgt     = is_send ? rqe_i.laddr + {32'd0, h.raddr[31:0]} : h.raddr;
   assign key     = is_send ? rqe_i.lkey : h.rkey;
-  assign h_end   = {1'b0, tgt} + {52'd0, h.len};
-  assign h_last  = tgt + {51'd0, h.len} - 64'd1;
+  assign tgt_len = is_atm ? 13'd8 : h.len;
+  assign h_end   = {1'b0, tgt} + {52'd0, tgt_len};
+  assign h_last  = tgt + {51'd0, tgt_len} - 64'd1;
   assign mr_end  = {1'b0, mr_i.base} + {1'b0, mr_i.length};
   assign rkey_ok = mr_i.valid &
-                   (is_red ? mr_i.remote_reduce : (is_read ? mr_i.remote_read :
+                   (is_red ? mr_i.remote_reduce : (is_read ? mr_i.remote_read : is_atm ? mr_i.remote_atomic :
                     (is_send ? mr_i.local_write : mr_i.remote_write))) &
                    (mr_i.key == key[7:0]) & (mr_i.pd == cfg_i.pd) &
                    ((key >> (8 + MrW)) == 32'd0) &
                    (tgt >= mr_i.base) & (h_end <= mr_end);
   assign dpsn    = h.psn - w.done;
   assign req_bad = (h.len > 13'(ubl_pkg::LinkMtu)) |
-                   send_bad | ~(is_red | is_read | is_send | (h.opcode == ubl_pkg::PktOpWrite) |
+                   send_bad | ~(is_red | is_resp | is_send | (h.opcode == ubl_pkg::PktOpWrite) |
                      (h.opcode == ubl_pkg::PktOpWriteImm)) |
                    // A requester keeps no more READs in flight, and nothing else with them.
-                   (is_read & (dpsn >= 24'(MaxReads))) | ((w.ahead != '0) & (w.rd != is_read)) |
+                   (is_resp & (dpsn >= 24'(MaxReads))) |
+                   ((w.ahead != '0) & ({w.rd, w.at} != {is_resp, is_atm})) |
+                   (is_atm & ((h.raddr[2:0] != 3'd0) | (h.len != 13'd16))) |
                    ((is_imm | is_send) & (dpsn == 24'd0) & (fwd != 24'd0)) |
-                   (is_red & ((h.len[1:0] != 2'd0) | (h.red_op != ubl_pkg::RedOpAdd) |
-                              (h.red_dtype != ubl_pkg::RedTypeF32)));
+                   (is_red & (h.len[0] | (h.red_op > ubl_pkg::RedOpMax) | (h.red_dtype > ubl_pkg::RedTypeI32) |
+                              (h.len[1] & ((h.red_dtype == ubl_pkg::RedTypeF32) |
+                                           (h.red_dtype == ubl_pkg::RedTypeI32)))));
 
   // Address hazard: an overlap with a packet in flight, at least one of both being a REDUCE.
   always_comb begin
     hazard = 1'b0;
-    if (ev == EvRxh && h.len != 13'd0 && (is_red || (inf_live_q & inf_red_q) != '0)) begin
+    if (ev == EvRxh && h.len != 13'd0 && (is_red || is_atm || (inf_live_q & inf_red_q) != '0)) begin
       for (int unsigned i = 0; i < NumInf; i++) begin
-        if (inf_live_q[i] && (is_red || inf_red_q[i]) && tgt <= inf_last_mem[i] &&
+        if (inf_live_q[i] && (is_red || is_atm || inf_red_q[i]) && tgt <= inf_last_mem[i] &&
             inf_addr_mem[i] <= h_last) begin
           hazard = 1'b1;
         end
@@ -612,15 +634,17 @@ module nic_responder #(
   endfunction
 
   // The first READ that is not answered: where done stands behind this event.
+  // An atomic must have been executed.
   word_t b_next;
-  logic read_next;
+  logic read_next, n_at;
+  assign n_at = w.at;
   logic [23:0] next_done;
   logic [5:0] bit_no_done;
   logic [63:0] passed;
   assign bit_no_done = w.done[5:0];
   assign next_done   = (ev == EvAck && sel_rd && !rd_again) ? w.done + 24'd1 : w.done;
   assign b_next      = word_t'(word_mem[{q, next_done[WinW-1:6]}]);
-  assign read_next   = b_next.taken[next_done[5:0]];
+  assign read_next   = n_at ? b_next.placed[next_done[5:0]] : b_next.taken[next_done[5:0]];
 
   assign inf_full = (inf_wr_q[rxh_pl] - inf_rd_q[rxh_pl]) == (InfW+1)'(InfDepth);
   assign seen     = seen_mem[q];
@@ -634,6 +658,8 @@ module nic_responder #(
     adv         = 1'b0;
     adv_push    = 1'b0;
     step_cqe    = 1'b0;
+    bump_valid  = 1'b0;
+    at_done     = 1'b0;
     cqe_status  = ubl_pkg::CqeStatusOk;
     cqe_valid   = 1'b0;
     err_valid   = 1'b0;
@@ -672,7 +698,7 @@ module nic_responder #(
     rxv_d.addr      = tgt;
     rxv_d.len       = h.len;
     rxv_d.red_op    = h.red_op;
-    rxv_d.red_dtype = h.red_dtype;
+    rxv_d.red_dtype = is_atm ? 4'(h.opcode == ubl_pkg::PktOpCompareSwap) : h.red_dtype;
 
     unique case (ev)
       EvClear: n = '0;
@@ -723,6 +749,11 @@ module nic_responder #(
               n.fail_psn = e.psn;
             end
             adv = 1'b1;
+          end else if (!w.err && e.at) begin
+            // Its answer is its acknowledgement.
+            b_we              = 1'b1;
+            nb.placed[bit_no] = 1'b1;
+            at_done           = e.psn == w.done;
           end else if (!w.err) begin
             b_we              = 1'b1;
             nb.placed[bit_no] = 1'b1;
@@ -794,7 +825,7 @@ module nic_responder #(
           inf_push  = ~is_read;
           dup       = 1'b1;
           n.aplane  = rxh_plane;
-          if (!is_read) n.ack_p = 1'b1;
+          if (!is_resp) n.ack_p = 1'b1;
           else if (dpsn[23] && rd_known) begin
             n.more[h.psn[ReadW-1:0]] = 1'b1;
             n.rplane                 = rxh_plane;  // a plane that works, one way at least
@@ -809,7 +840,7 @@ module nic_responder #(
           unfit       = 1'b1;
           log_d.cause = req_bad ? ubl_pkg::ErrCauseMalformed : ubl_pkg::ErrCauseAccess;
           fail_with   = req_bad ? ubl_pkg::SyndromeNakInvalid : ubl_pkg::SyndromeNakAccess;
-        end else if (h.red_ordered && dpsn != 24'd0 && dpsn != 24'(w.ahead)) begin
+        end else if ((h.red_ordered || is_atm) && dpsn != 24'd0 && dpsn != 24'(w.ahead)) begin
           unfit = 1'b1;  // something before it is missing
         end else if (no_recv) begin
           unfit = 1'b1;
@@ -829,6 +860,8 @@ module nic_responder #(
           nb.stop[bit_no]     = 1'b1;
           n.ahead             = w.ahead + 1'b1;
           n.rd                = 1'b1;
+          n.at                = 1'b0;
+          n.more[h.psn[ReadW-1:0]] = 1'b0;  // of the one that was noted there
           n.aplane            = rxh_plane;
           if (h.ce) begin
             n.ce_planes[rxh_plane] = 1'b1;
@@ -841,13 +874,17 @@ module nic_responder #(
           rxv_valid         = 1'b1;
           accept            = 1'b1;
           inf_push          = 1'b1;
-          rxv_d.action      = is_red ? ubl_pkg::RxActionReduce : ubl_pkg::RxActionWrite;
+          rxv_d.action      = is_red ? ubl_pkg::RxActionReduce
+                                     : is_atm ? ubl_pkg::RxActionAtomic : ubl_pkg::RxActionWrite;
+          rd_note           = is_atm;
           b_we              = 1'b1;
           nb.taken[bit_no]  = 1'b1;
           nb.placed[bit_no] = 1'b0;
-          nb.stop[bit_no]   = consumes;
+          nb.stop[bit_no]   = consumes | is_atm;
           n.ahead           = w.ahead + 1'b1;
-          n.rd              = 1'b0;
+          n.rd              = is_atm;
+          n.at              = is_atm;
+          if (is_atm) n.more[h.psn[ReadW-1:0]] = 1'b0;
           n.aplane          = rxh_plane;
           n.inflight        = w.inflight + 1'b1;
         end
@@ -909,9 +946,10 @@ module nic_responder #(
       EvAck: if (sel_rd) begin
         n.in_rd[rdq_pl] = 1'b0;
         if (w.rplane == rdq_plane && w.cqe_wait == '0 && !w.err &&
-            (rd_again || (w.rd && b.taken[bit_no]))) begin
+            (rd_again || (w.rd && (w.at ? b.placed[bit_no] : b.taken[bit_no])))) begin
           tx_valid      = 1'b1;
-          tx_d.opcode   = ubl_pkg::PktOpReadResponse;
+          tx_d.opcode   = rd_at ? ubl_pkg::PktOpAtomicResponse : ubl_pkg::PktOpReadResponse;
+          tx_d.inl      = rd_at;
           tx_d.vc       = ubl_pkg::VcBulk;
           tx_d.laddr    = rd_addr;
           tx_d.len      = rd_len;
@@ -922,7 +960,9 @@ module nic_responder #(
           end else begin
             b_we             = 1'b1;
             nb.taken[bit_no] = 1'b0;
+            nb.placed[bit_no] = 1'b0;
             nb.stop[bit_no]  = 1'b0;
+            adv_push         = w.fail_v;  // it may be the next one's turn to fail
             n.ahead          = w.ahead - 1'b1;
             n.done           = w.done + 24'd1;
             n.msn            = w.msn + 24'd1;
@@ -960,7 +1000,7 @@ module nic_responder #(
     // done moves over what is placed, up to the end of the word or a receive, which completes.
     if (adv && !w.err) begin
       can_pass = nb.placed & ~below(bit_no_done);
-      if (word_psn[23:6] != w.done[23:6]) can_pass = '0;
+      if (word_psn[23:6] != w.done[23:6] || w.at) can_pass = '0;
       for (int unsigned i = 0; i < 64; i++) begin
         if (6'(i) >= bit_no_done && run_len == 7'(i) - {1'b0, bit_no_done} && can_pass[i] &&
             !step_cqe) begin
@@ -980,8 +1020,9 @@ module nic_responder #(
         // More may follow behind the word or the receive.
         adv_push  = step_cqe | (n.done[5:0] == 6'd0);
         if (step_cqe) begin
-          cqe_valid = 1'b1;
-          n.used    = w.used + 24'd1;
+          cqe_valid  = ~cfg_i.imm_ctr;
+          bump_valid = cfg_i.imm_ctr;
+          n.used     = w.used + 24'd1;
         end
       end
     end
@@ -1017,7 +1058,7 @@ module nic_responder #(
     if (apush) n.in_ack[apush_pl] = 1'b1;
     // The same for READ responses: memory is read when everything before is in it.
     want_rd  = (n.cqe_wait == '0) & ~n.err &
-               ((n.more != '0) | (n.rd & (n.ahead != '0) & (read_next | (rd_note & dpsn == 24'd0))));
+               ((n.more != '0) | (n.rd & (n.ahead != '0) & (read_next | at_done | (rd_note & is_read & dpsn == 24'd0))));
     if (tx_valid && sel_rd && ev == EvAck) n.rplane = next_plane(cfg_i.planes, w.rplane);
     else if (!cfg_i.planes[n.rplane]) n.rplane = next_plane(cfg_i.planes, w.rplane);
     rpush_pl = n.rplane[PlW-1:0];
@@ -1081,6 +1122,7 @@ module nic_responder #(
     e_new.known   = qp_ok & (dpsn[23] | (dpsn < 24'(Window)));
     e_new.ack_req = h.ack_req & (accept | deferred);
     e_new.ce      = h.ce;
+    e_new.at      = is_atm;
     cinfo_new     = '0;
     cinfo_new.op  = h.opcode;
     cinfo_new.len = is_send ? h.rkey : 32'(h.len);
@@ -1095,6 +1137,10 @@ module nic_responder #(
   always_comb begin
     tx_o = tx_d;
     if (tx_valid && !sel_rd) tx_o.sack = {16'd0, w.ce_count, w.ce_planes, placed, seen_wire};
+    // The value before, most significant byte first.
+    for (int unsigned i = 0; i < 8; i++) begin
+      if (tx_d.inl) tx_o.sack[8*i +: 8] = rd_old[8*(7-i) +: 8];
+    end
   end
   assign log_valid_o = log_valid;
   assign log_o       = log_d;
@@ -1106,6 +1152,9 @@ module nic_responder #(
   assign cnt_ce_o    = cnt_pkt_o & h.ce;
   assign cnt_plane_o = rxh_plane;
   assign cnt_dup_o      = dup;
+  assign cnt_atomic_o   = (ev == EvRxd) & e.at & ~e.drop & ~d.err;
+  assign bump_valid_o   = bump_valid;
+  assign bump_ctr_o     = cinfo.imm[nic_core_pkg::CtrW-1:0];
   assign cnt_deferred_o = deferred;
   assign cnt_rnr_o      = tx_valid & ~sel_rd & (tx_d.syndrome == ubl_pkg::SyndromeRnr);
 
@@ -1147,7 +1196,8 @@ module nic_responder #(
       inf_addr_mem[inf_tail[InfIdxW-1:0]] <= tgt;
       inf_last_mem[inf_tail[InfIdxW-1:0]] <= h_last;
     end
-    if (rd_note) rd_mem[{q, h.psn[ReadW-1:0]}] <= {h.psn, h.raddr, h.len};
+    if (rd_note) rd_mem[{q, h.psn[ReadW-1:0]}] <= {h.psn, is_atm, h.raddr, tgt_len};
+    if (ev == EvRxd && e.at && !e.drop && e.known && e.epoch == cfg_i.epoch) old_mem[{q, e.psn[ReadW-1:0]}] <= d.old;
     if (rpush) rdq_mem[{3'(rpush_pl), rdq_wr_q[rpush_pl][QpW-1:0]}] <= q;
     if (fl_push) flq_mem[flq_wr_q[QpW-1:0]] <= q;
     if (adv_push) adv_mem[adv_wr_q[QpW-1:0]] <= q;
@@ -1190,7 +1240,7 @@ module nic_responder #(
       if (inf_push) begin
         inf_wr_q[rxh_pl]                  <= inf_wr_q[rxh_pl] + 1'b1;
         inf_live_q[inf_tail[InfIdxW-1:0]] <= accept & (h.len != 13'd0);
-        inf_red_q[inf_tail[InfIdxW-1:0]]  <= is_red;
+        inf_red_q[inf_tail[InfIdxW-1:0]]  <= is_red | is_atm;
       end
       if (fl_push) flq_wr_q <= flq_wr_q + 1'b1;
       if (ev == EvFlush) flq_rd_q <= flq_rd_q + 1'b1;
@@ -1259,6 +1309,10 @@ module nic_responder #(
   `UBL_ASSERT(ack_credit, !tx_valid || (sel_rd ? cred_bulk_i[rdq_pl] : cred_i[ack_pl]))
   `UBL_ASSERT(read_queue, !rpush ||
               (rdq_wr_q[rpush_pl] - rdq_rd_q[rpush_pl]) != (QpW+1)'(NumQp))
+  `UBL_ASSERT(bump_room, !bump_valid || bump_ready_i)
+  `UBL_COVER(atomic_again, ev == EvAck && tx_valid && sel_rd && rd_again && rd_at)
+  `UBL_COVER(atomic_waits, unfit && is_atm && dpsn != '0)
+  `UBL_COVER(imm_counts, bump_valid)
   `UBL_COVER(read_ahead, ev == EvRxh && rd_note && dpsn != '0)
   `UBL_COVER(read_again, ev == EvAck && tx_valid && sel_rd && rd_again)
   `UBL_COVER(hazard_wait, ev == EvRxh && hazard && blocked)

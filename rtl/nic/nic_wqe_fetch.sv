@@ -3,8 +3,8 @@
 //
 // Work request fetch: keeps ring tails, reads ring entries ahead of their consumer (up to
 // max_outstanding per QP) and stores them decoded. One instance serves the send rings and the requester, one the receive
-// rings and the responder. One control event (doorbell, "entry consumed", fetch visit) and
-// one read response per cycle. When the DMA request is not taken, fetch visits wait; read responses
+// rings and the responder. One control event (doorbell, pushed entry, "entry consumed", fetch visit) and
+// one read response per cycle. A pushed entry that is next to be read is treated as a read response. When the DMA request is not taken, fetch visits wait; read responses
 // are always accepted, because there are never more in flight than response buffer entries.
 // See also: nic_core.md, nic_requester.sv.
 
@@ -57,6 +57,13 @@ module nic_wqe_fetch #(
   input  logic [15:0] db_qpn_i,
   /// New tail.
   input  logic [15:0] db_tail_i,
+
+  /// An entry written by the host, at its tail; only when there is no doorbell.
+  input  logic           push_valid_i,
+  /// The entry and its QPN.
+  input  ubl_pkg::push_t push_i,
+  /// Taken: into the store, or as a doorbell.
+  output logic           push_ready_o,
 
   /// QP whose configuration and requester state the control event reads.
   output logic [QpW-1:0]      ctl_idx_o,
@@ -144,6 +151,8 @@ module nic_wqe_fetch #(
   output nic_core_pkg::log_t   rlog_o,
   /// A work request was fetched.
   output logic                 cnt_wqe_o,
+  /// An entry was taken from a push.
+  output logic                 cnt_push_o,
   /// Something would happen without new input.
   output logic                 busy_o
 );
@@ -202,7 +211,14 @@ module nic_wqe_fetch #(
   logic err_valid_q;
   nic_core_pkg::errev_t err_q;
 
-  logic fq_ne, can_fetch, is_clear, is_init, is_db, is_cons, is_fetch, db_in_range;
+  logic fq_ne, can_fetch, is_clear, is_init, is_db, is_push, is_cons, is_fetch, db_in_range;
+  logic push_here, push_keep, push_valid_q;
+  logic [TagW-1:0] push_tag_q;
+  logic [511:0] push_q;
+  logic [15:0] db_qpn, db_tail;
+  ubl_pkg::wqe_t push_wqe;
+  logic [15:0] push_index;
+  logic unused_push_wqe;
   logic clear_tag, clear_qp;
   logic [QpW-1:0] q;
   ctl_t w, n;
@@ -215,7 +231,7 @@ module nic_wqe_fetch #(
 
   assign db_ready_o = ~init_valid_i & ~err_valid_q;
   assign fq_ne     = fq_wr_q != fq_rd_q;
-  assign can_fetch = fq_ne & enable_i & ~rd_valid_q & (free_wr_q != free_rd_q);
+  assign can_fetch = fq_ne & enable_i & (~rd_valid_q | rd_ready_i) & (free_wr_q != free_rd_q);
   assign clear_tag = init_valid_i & (init_kind_i == nic_core_pkg::InitClear) &
                      (init_idx_i < 16'(NumTags));
   assign clear_qp  = init_valid_i & (init_kind_i == nic_core_pkg::InitClear) &
@@ -223,17 +239,25 @@ module nic_wqe_fetch #(
   assign is_clear  = clear_qp;
   assign is_init   = init_valid_i & (init_kind_i == nic_core_pkg::InitQp);
   assign is_db     = db_valid_i & db_ready_o;
-  assign is_cons   = ~init_valid_i & ~db_valid_i & cons_valid & ~(turn_q & can_fetch);
-  assign is_fetch  = ~init_valid_i & ~db_valid_i & ~is_cons & can_fetch;
+  assign is_push   = push_valid_i & push_ready_o;
+  assign is_cons   = ~init_valid_i & ~db_valid_i & ~is_push & cons_valid & ~(turn_q & can_fetch);
+  assign is_fetch  = ~init_valid_i & ~db_valid_i & ~is_push & ~is_cons & can_fetch;
+  // The copy of the entry before must have gone on.
+  assign push_ready_o = db_ready_o & ~db_valid_i & ~push_valid_q;
+  assign push_wqe   = ubl_pkg::wqe_t'(push_i.data);
+  assign push_index = push_wqe.index;
+  assign unused_push_wqe = ^push_wqe;
+  assign db_qpn    = is_push ? push_i.index : db_qpn_i;
+  assign db_tail   = is_push ? push_index + 16'd1 : db_tail_i;
   assign cons_take = is_cons;
   assign db_recv_ok_o = is_db & db_recv_i & db_in_range & (ctl_state_i != 2'd0);
 
-  assign db_in_range = {1'b0, db_qpn_i} < 17'(NumQp);
+  assign db_in_range = {1'b0, db_qpn} < 17'(NumQp);
 
   always_comb begin
     q = fq_mem[fq_rd_q[QpW-1:0]];
     if (init_valid_i) q = init_idx_i[QpW-1:0];
-    else if (db_valid_i) q = db_qpn_i[QpW-1:0];
+    else if (db_valid_i || is_push) q = db_qpn[QpW-1:0];
     else if (is_cons) q = cons_qpn;
   end
   assign ctl_idx_o = q;
@@ -250,7 +274,8 @@ module nic_wqe_fetch #(
     err_set   = 1'b0;
     db_ok_o   = 1'b0;
     posted    = w.tail - ctl_head_i;
-    newposted = db_tail_i - ctl_head_i;
+    newposted = db_tail - ctl_head_i;
+    push_here = 1'b0;
     ahead     = w.fetch - ctl_head_i;
     ring_size = 16'd1 << (Recv ? ctl_cfg_i.rq_log2 : ctl_cfg_i.sq_log2);
     ring_mask = ring_size - 16'd1;
@@ -262,22 +287,26 @@ module nic_wqe_fetch #(
       n.tail  = '0;
       n.fetch = '0;
       ctl_we  = 1'b1;
-    end else if (is_db) begin
-      log_d.qpn = db_qpn_i;
+    end else if (is_db || is_push) begin
+      log_d.qpn = db_qpn;
       if (!db_in_range || ctl_state_i == 2'd0) begin
         log_valid   = 1'b1;
         log_d.cause = ubl_pkg::ErrCauseBadQp;
-      end else if (db_recv_i) begin
+      end else if (is_db && db_recv_i) begin
         ctl_we = 1'b0;  // nic_responder keeps the count
       end else if (newposted > ring_size || newposted < posted) begin
         // more entries than the ring holds, or a tail that moves backwards
         log_valid   = 1'b1;
         log_d.cause = ubl_pkg::ErrCauseLocal;
-                err_set     = 1'b1;
+        err_set     = 1'b1;
       end else begin
-        db_ok_o  = 1'b1;
-        n.tail   = db_tail_i;
-        fq_push  = ~w.queued & (w.fetch != db_tail_i);
+        db_ok_o  = is_db;
+        n.tail   = db_tail;
+        // Everything before it is read: no need to read it.
+        push_here = is_push & (w.fetch == push_index) & (w.tail == push_index) & enable_i &
+                    (ahead < 16'(Depth)) & (ctl_state_i == 2'd1) & (free_wr_q != free_rd_q);
+        if (push_here) n.fetch = db_tail;
+        fq_push  = ~w.queued & (n.fetch != db_tail);
         n.queued = w.queued | fq_push;
         ctl_we   = 1'b1;
       end
@@ -297,8 +326,12 @@ module nic_wqe_fetch #(
   always_ff @(posedge clk_i) begin
     if (ctl_we) ctl_mem[q] <= n;
     if (fq_push) fq_mem[fq_wr_q[QpW-1:0]] <= q;
+    if (issue || push_here) tag_mem[free_tag] <= {q, w.fetch, ctl_cfg_i.epoch};
+    if (push_here) begin
+      push_tag_q <= free_tag;
+      push_q     <= push_i.data;
+    end
     if (issue) begin
-      tag_mem[free_tag] <= {q, w.fetch, ctl_cfg_i.epoch};
       rd_tag_q  <= free_tag;
       rd_addr_q <= (Recv ? ctl_cfg_i.rq_base : ctl_cfg_i.sq_base) + ring_off;
     end
@@ -313,13 +346,15 @@ module nic_wqe_fetch #(
       rd_valid_q  <= 1'b0;
       err_valid_q <= 1'b0;
       free_rd_q   <= '0;
+      push_valid_q <= 1'b0;
     end else begin
       if (fq_push) fq_wr_q <= fq_wr_q + 1'b1;
       if (is_fetch) fq_rd_q <= fq_rd_q + 1'b1;
       if (is_fetch | is_cons) turn_q <= is_cons;
       if (issue) rd_valid_q <= 1'b1;
       else if (rd_ready_i) rd_valid_q <= 1'b0;
-      if (issue) free_rd_q <= free_rd_q + 1'b1;
+      if (issue || push_here) free_rd_q <= free_rd_q + 1'b1;
+      push_valid_q <= push_here | push_keep;
       if (err_set) err_valid_q <= 1'b1;
       else if (err_ready_i) err_valid_q <= 1'b0;
     end
@@ -335,14 +370,17 @@ module nic_wqe_fetch #(
 
   // ---------------------------------------------------------------------------------------------
   // Read responses
+  // A pushed entry goes in between them; there is room for it as for any other tag.
   logic rb_valid, rb_take, rb_err, unused_rb_ready;
+  assign push_keep = push_valid_q & rr_valid_i;
   logic [TagW-1:0] rb_tag;
   logic [511:0] rb_data;
   logic [TagW:0] unused_rb_level;
 
   ubl_fifo #(.Width(TagW+513), .Depth(NumTags)) u_rsp (
     .clk_i, .rst_ni,
-    .in_valid_i(rr_valid_i), .in_data_i({rr_tag_i, rr_err_i, rr_data_i}),
+    .in_valid_i(rr_valid_i | push_valid_q),
+    .in_data_i(rr_valid_i ? {rr_tag_i, rr_err_i, rr_data_i} : {push_tag_q, 1'b0, push_q}),
     .in_ready_o(unused_rb_ready),
     .out_valid_o(rb_valid), .out_data_o({rb_tag, rb_err, rb_data}), .out_ready_i(rb_take),
     .count_o(unused_rb_level)
@@ -357,7 +395,7 @@ module nic_wqe_fetch #(
   tag_t tg;
   ubl_pkg::wqe_t raw;
   nic_core_pkg::went_t went;
-  logic fresh, is_red, bad, foreign;
+  logic fresh, is_red, is_atm, is_get, is_free, can_inline, bad, foreign;
   logic [ClassBits-1:0] cls;
   slot_t sw, sn;
 
@@ -368,18 +406,21 @@ module nic_wqe_fetch #(
   assign fresh     = rb_take & (tg.epoch == rsp_cfg_i.epoch);
   assign raw       = ubl_pkg::wqe_t'(rb_data);
   assign is_red    = (raw.opcode == ubl_pkg::WqeOpReduce) | (raw.opcode == ubl_pkg::WqeOpReduceImm);
+  assign is_atm  = (raw.opcode == ubl_pkg::WqeOpFetchAdd) | (raw.opcode == ubl_pkg::WqeOpCompareSwap);
+  assign is_get  = (raw.opcode == ubl_pkg::WqeOpRead) | is_atm;
+  assign can_inline = (raw.opcode >= ubl_pkg::WqeOpWrite) & (raw.opcode <= ubl_pkg::WqeOpSendImm) & ~is_get;
   // What only one kind of ring may hold.
   assign foreign = Recv ? ((raw.opcode != ubl_pkg::WqeOpRecv) | raw.signalled | raw.fence | raw.ordered |
-                           (|raw.vc) | (|raw.red_op) | (|raw.red_dtype) | (|raw.raddr) |
+                           raw.inl | raw.bump | (|raw.ctr) | (|raw.index) | (|raw.operand0) |
+                           (|raw.operand1) | (|raw.vc) | (|raw.red_op) | (|raw.red_dtype) | (|raw.raddr) |
                            (|raw.rkey) | (|raw.imm))
-                        : ((raw.opcode > ubl_pkg::WqeOpSendImm) |
-                           ((raw.vc != ubl_pkg::VcReq) &
-                            ((raw.vc != ubl_pkg::VcBulk) | (raw.opcode == ubl_pkg::WqeOpRead))));
+                        : ((raw.opcode > ubl_pkg::WqeOpWait) | (raw.opcode == ubl_pkg::WqeOpRecv) |
+                           ((raw.vc != ubl_pkg::VcReq) & ((raw.vc != ubl_pkg::VcBulk) | is_get)) |
+                           (raw.inl & ~can_inline) | (raw.bump & (raw.ctr >= 16'(ubl_pkg::NicNumCtr))) |
+                           ((raw.opcode == ubl_pkg::WqeOpWait) & (raw.imm >= ubl_pkg::NicNumCtr)));
   assign bad = foreign | (|raw.rsvd_0) | (|raw.rsvd_1) |
-               (|raw.rsvd_2) | (|raw.rsvd_3) |
                (raw.ordered & ~is_red) |
-               (is_red & ((raw.red_op != ubl_pkg::RedOpAdd) |
-                          (raw.red_dtype != ubl_pkg::RedTypeF32)));
+               (is_red & ((raw.red_op > ubl_pkg::RedOpMax) | (raw.red_dtype > ubl_pkg::RedTypeI32)));
 
   always_comb begin
     went           = '0;
@@ -400,11 +441,19 @@ module nic_wqe_fetch #(
       went.rkey      = raw.rkey;
       went.imm       = raw.imm;
       went.wr_id     = raw.wr_id;
+      went.inl       = raw.inl;
+      went.bump      = raw.bump & (raw.ctr < 16'(ubl_pkg::NicNumCtr));
+      went.ctr       = raw.ctr[nic_core_pkg::CtrW-1:0];
+      went.operand   = {raw.operand1, raw.operand0};
     end
-    cls = {raw.fence, (raw.opcode == ubl_pkg::WqeOpRead) ? nic_core_pkg::KindRead
+    is_free = rb_err | bad | (raw.opcode == ubl_pkg::WqeOpNop) | (raw.opcode == ubl_pkg::WqeOpWait);
+    cls = {1'b0, raw.fence, (raw.opcode == ubl_pkg::WqeOpRead) ? nic_core_pkg::KindRead
+                      : is_atm ? nic_core_pkg::KindAtomic
                       : (raw.ordered ? nic_core_pkg::KindOrdered : nic_core_pkg::KindPlain),
            (raw.vc == ubl_pkg::VcBulk) ? nic_core_pkg::ClsBulk : nic_core_pkg::ClsReq};
-    if (rb_err || bad || raw.opcode == ubl_pkg::WqeOpNop) cls = {3'd0, nic_core_pkg::ClsFree};
+    if (is_free) cls = ClassBits'(nic_core_pkg::ClsFree);
+    cls[nic_core_pkg::ClassQuiet] = ~(rb_err | bad | raw.signalled | raw.bump |
+                                      (raw.opcode == ubl_pkg::WqeOpWait));
     sw = slot_t'(slot_mem[tg.q]);
     sn = sw;
     sn.gen[tg.idx[DepthW-1:0]]              = ~tg.idx[DepthW];
@@ -442,6 +491,7 @@ module nic_wqe_fetch #(
   end
   assign rlog_valid_o = fresh & rb_err;
   assign cnt_wqe_o    = fresh & ~rb_err;
+  assign cnt_push_o   = push_here;
 
   // One cycle after the entry was stored: if the requester waits for exactly this entry and has no
   // visit planned, tell it. Being one cycle late closes the race with a visit in the same cycle.
@@ -470,8 +520,8 @@ module nic_wqe_fetch #(
   assign wqe_o       = nic_core_pkg::went_t'(wqe_mem[{slot_idx_i, wqe_slot_i}]);
   assign unused_ctl  = ^{slot_ctl.queued, stat_ctl.queued, stat_ctl.fetch, init_idx_i, ctl_cfg_i, rsp_cfg_i};
 
-  assign busy_o = can_fetch | cons_valid | rb_valid | chk_valid_q | rd_valid_q | err_valid_q |
-                  wake_valid_o;
+  assign busy_o = (fq_ne & enable_i & (free_wr_q != free_rd_q)) | cons_valid | rb_valid | chk_valid_q | rd_valid_q | err_valid_q |
+                  push_valid_q | wake_valid_o;
 
   `UBL_ASSERT_INIT(widths, CtlBits == $bits(ctl_t) && SlotBits == $bits(slot_t) &&
                    TagBits == $bits(tag_t))
@@ -483,5 +533,7 @@ module nic_wqe_fetch #(
   `UBL_ASSERT(ring_pointers, !is_fetch || ctl_state_i == 2'd0 || posted <= ring_size)
   `UBL_COVER(tags_all_used, free_wr_q == free_rd_q)
   `UBL_COVER(stale_response, rb_take && !fresh)
+  `UBL_COVER(push_taken, push_here)
+  `UBL_COVER(push_read, is_push && db_in_range && !push_here)
 
 endmodule

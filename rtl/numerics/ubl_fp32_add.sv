@@ -1,7 +1,7 @@
 // Copyright 2026 The OpenUBL Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// FP32 adder, purely combinational: sum_o = en_i ? a_i + b_i : a_i in IEEE 754 binary32.
+// FP32 adder, purely combinational: sum_o = en_i ? a_i + b_i : pass_i in IEEE 754 binary32.
 //
 // Round to nearest, ties to even; subnormal operands and results are kept; infinities and signed
 // zeros follow the standard (x + -x = +0, -0 + -0 = -0). A NaN operand, and infinity minus
@@ -20,8 +20,10 @@
 // See also: ubl_reduce.sv; sw/numerics (golden model).
 
 module ubl_fp32_add (
-  /// Add; while low, a_i passes unchanged (also if it is a NaN).
+  /// Add; while low, pass_i is the result, as it is.
   input  logic        en_i,
+  /// Result while en_i is low.
+  input  logic [31:0] pass_i,
   /// First addend, binary32 bit pattern.
   input  logic [31:0] a_i,
   /// Second addend, binary32 bit pattern.
@@ -43,7 +45,7 @@ module ubl_fp32_add (
 
   always_comb begin
     // Default values: nothing is computed while en_i is low.
-    sum_o = a_i;
+    sum_o = pass_i;
     {l, swap_mask, rounded, s, s_wide, l_man, s_man, total, norm, seek, l_exp, s_exp} = '0;
     {distance, align, up, swap, l_normal, s_normal, subtract, lsb, guard, sticky, round_up} = '0;
     if (en_i) begin

@@ -8,6 +8,10 @@
 
 namespace ubl::systemc {
 
+namespace {
+constexpr unsigned kBurstBytes = 64;  // a write-combining buffer
+}
+
 PciePort::PciePort(sc_core::sc_module_name name, const Timing& t, HostMemory& host,
                    Scheduler& sched)
     : sc_module(name), t_(t), host_(host), sched_(sched) {
@@ -17,7 +21,8 @@ PciePort::PciePort(sc_core::sc_module_name name, const Timing& t, HostMemory& ho
 void PciePort::b_transport(tlm::tlm_generic_payload& trans, sc_core::sc_time& delay) {
   const uint64_t addr = trans.get_address();
   const unsigned len = trans.get_data_length();
-  if (len != 4 && len != 8) {
+  const bool burst = len == kBurstBytes && trans.is_write();
+  if (len != 4 && len != 8 && !burst) {
     trans.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
     return;
   }
@@ -29,11 +34,14 @@ void PciePort::b_transport(tlm::tlm_generic_payload& trans, sc_core::sc_time& de
   if (!mmio_queue_.empty()) m.due = std::max(m.due, mmio_queue_.back().due);
   m.req.write = trans.is_write() ? 1 : 0;
   m.req.bar = static_cast<uint8_t>(addr >> kBarShift);
-  m.req.addr = static_cast<uint32_t>(addr);
-  m.req.size8 = len == 8 ? 1 : 0;
-  m.req.tag = next_tag_++;
-  if (trans.is_write()) std::memcpy(&m.req.data, trans.get_data_ptr(), len);
-  mmio_queue_.push_back(m);
+  m.req.size8 = len == 4 ? 0 : 1;
+  const unsigned step = std::min(len, 8u);
+  for (unsigned at = 0; at < len; at += step) {
+    m.req.addr = static_cast<uint32_t>(addr + at);
+    m.req.tag = next_tag_++;
+    if (trans.is_write()) std::memcpy(&m.req.data, trans.get_data_ptr() + at, step);
+    mmio_queue_.push_back(m);
+  }
   owner_->wake_at(m.due);
   sched_.kick();
   if (trans.is_write()) {

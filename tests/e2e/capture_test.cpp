@@ -251,7 +251,7 @@ TEST(CaptureOfSend, MessagesFollowEachOtherInPieces) {
 TEST(CaptureWithFaults, ShowsTheFaultWhereItIs) {
   const TempFile faults("- what: corrupt\n  where: card0.plane0.up\n  frame: 3\n  byte: 100\n");
   const TempFile file;
-  const Outcome r = ublsim("run allreduce --cards 2 --bytes 65536 -q --faults " + faults.path() +
+  const Outcome r = ublsim("run allreduce --cards 2 --bytes 262144 -q --faults " + faults.path() +
                            " --pcap " + file.path());
   EXPECT_TRUE(verified(r));
   unsigned frame = 0, bad = 0;

@@ -25,6 +25,8 @@ static_assert(spec::Udp::kBytes == spec::kLinkUdpBytes);
 static_assert(spec::Bth::kBytes == spec::kLinkBthBytes);
 static_assert(spec::Sendh::kBytes == spec::kLinkSendhBytes);
 static_assert(spec::Sackh::kBytes == spec::kLinkSackhBytes);
+static_assert(spec::Atomiceth::kBytes == spec::kLinkAtomicethBytes);
+static_assert(spec::Atomicacketh::kBytes == spec::kLinkAtomicackethBytes);
 static_assert(kMinFrameBytes == kExtAt + spec::kLinkAethBytes + kTrailer);
 static_assert(kMaxFrameBytes == kExtAt + spec::kLinkRethBytes + spec::kLinkRedhBytes +
                                     spec::kLinkImmdtBytes + spec::kLinkMtu + kTrailer);
@@ -39,7 +41,9 @@ constexpr unsigned kDscpPerVc = 8;
 size_t ext_bytes(const OpInfo& op) {
   return (op.reth ? spec::kLinkRethBytes : 0) + (op.redh ? spec::kLinkRedhBytes : 0) +
          (op.immdt ? spec::kLinkImmdtBytes : 0) + (op.aeth ? spec::kLinkAethBytes : 0) +
-         (op.sendh ? spec::kLinkSendhBytes : 0) + (op.sackh ? spec::kLinkSackhBytes : 0);
+         (op.sendh ? spec::kLinkSendhBytes : 0) + (op.sackh ? spec::kLinkSackhBytes : 0) +
+         (op.atomiceth ? spec::kLinkAtomicethBytes : 0) +
+         (op.atomicacketh ? spec::kLinkAtomicackethBytes : 0);
 }
 
 constexpr size_t pad_of(size_t payload_bytes) { return (4 - payload_bytes % 4) % 4; }
@@ -111,7 +115,8 @@ bool Frame::operator==(const Frame& o) const {
          send_number == o.send_number && send_offset == o.send_offset &&
          send_length == o.send_length && rnum == o.rnum && red_ordered == o.red_ordered &&
          seen == o.seen && placed == o.placed && ce_planes == o.ce_planes &&
-         ce_count == o.ce_count && payload == o.payload;
+         ce_count == o.ce_count && swap_add == o.swap_add && compare == o.compare &&
+         original == o.original && payload == o.payload;
 }
 
 OpInfo op_info(spec::PktOp opcode) {
@@ -138,6 +143,13 @@ OpInfo op_info(spec::PktOp opcode) {
       return op;
     case spec::PktOp::kAck:
       op.aeth = op.sackh = true;
+      return op;
+    case spec::PktOp::kAtomicResponse:
+      op.aeth = op.atomicacketh = true;
+      return op;
+    case spec::PktOp::kCompareSwap:
+    case spec::PktOp::kFetchAdd:
+      op.atomiceth = true;
       return op;
     case spec::PktOp::kReduce:
       op.reth = op.redh = op.payload = true;
@@ -271,6 +283,21 @@ std::vector<uint8_t> build(const Frame& f) {
   if (op.sackh) {
     pack_sackh(f, p + at);
     at += spec::kLinkSackhBytes;
+  }
+  if (op.atomiceth) {
+    spec::Atomiceth atomic;
+    atomic.va = f.raddr;
+    atomic.rkey = f.rkey;
+    atomic.swap_add = f.swap_add;
+    atomic.compare = f.compare;
+    atomic.pack(p + at);
+    at += spec::kLinkAtomicethBytes;
+  }
+  if (op.atomicacketh) {
+    spec::Atomicacketh answer;
+    answer.original = f.original;
+    answer.pack(p + at);
+    at += spec::kLinkAtomicackethBytes;
   }
   std::copy(f.payload.begin(), f.payload.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
 
@@ -446,6 +473,18 @@ ParseResult parse(const uint8_t* data, size_t size) {
   if (op.sackh) {
     if (!unpack_sackh(data + at, f)) return fail(ParseError::kReservedNotZero);
     at += spec::kLinkSackhBytes;
+  }
+  if (op.atomiceth) {
+    const spec::Atomiceth atomic = spec::Atomiceth::unpack(data + at);
+    f.raddr = atomic.va;
+    f.rkey = atomic.rkey;
+    f.swap_add = atomic.swap_add;
+    f.compare = atomic.compare;
+    at += spec::kLinkAtomicethBytes;
+  }
+  if (op.atomicacketh) {
+    f.original = spec::Atomicacketh::unpack(data + at).original;
+    at += spec::kLinkAtomicackethBytes;
   }
   f.payload.assign(data + at, data + at + payload_bytes);
   at += payload_bytes;

@@ -33,6 +33,7 @@ class Nowhere : public ubl::driver::Transport {
  public:
   uint32_t read32(unsigned, uint64_t) override { return ~uint32_t{0}; }
   void write32(unsigned, uint64_t, uint32_t) override {}
+  void write_burst(unsigned, uint64_t, const uint8_t*) override {}
   uint8_t* hbm() override { return nullptr; }
   uint64_t hbm_size() const override { return 0; }
   uint32_t config_read32(unsigned) override { return ~uint32_t{0}; }

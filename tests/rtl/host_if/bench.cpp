@@ -37,6 +37,8 @@ void put(Port& p, const T& v) {
 
 struct Bench::Outputs {
   bool mmio_ready, rsp_valid, csr_valid, db_valid, hdma_valid, dma_ready, dma_rsp_valid, idle;
+  bool push_valid;
+  Push push;
   MmioRsp rsp;
   CsrReq csr;
   Doorbell db;
@@ -46,7 +48,11 @@ struct Bench::Outputs {
     return mmio_ready == o.mmio_ready && rsp_valid == o.rsp_valid && csr_valid == o.csr_valid &&
            db_valid == o.db_valid && hdma_valid == o.hdma_valid && dma_ready == o.dma_ready &&
            dma_rsp_valid == o.dma_rsp_valid && idle == o.idle && rsp == o.rsp && csr == o.csr &&
-           db == o.db && hdma == o.hdma && dma_rsp == o.dma_rsp;
+           db == o.db && hdma == o.hdma && dma_rsp == o.dma_rsp && push_valid == o.push_valid &&
+           push == o.push;
+  }
+  bool any_valid() const {
+    return rsp_valid || csr_valid || db_valid || push_valid || hdma_valid || dma_rsp_valid;
   }
 };
 
@@ -174,6 +180,7 @@ void Bench::model_word(uint64_t op, const MmioReq& req, bool second, bool* bad, 
   } else if (req.bar == 0 && addr < kHostBar0Bytes) {
     Event e{};
     e.op = op;
+    e.kind = EventKind::kCsr;
     e.csr.write = req.write;
     e.csr.addr = static_cast<uint16_t>(addr - reg::kNicVersion);
     e.csr.wdata = wdata;
@@ -181,6 +188,18 @@ void Bench::model_word(uint64_t op, const MmioReq& req, bool second, bool* bad, 
     *bad = nic_bad(e.csr);
     if (!*bad && req.write) nic_regs_[e.csr.addr] = wdata;
     *data = nic_reg(e.csr.addr);
+  } else if (req.bar == 4 && addr >= reg::kDbCtr &&
+             addr < reg::kDbCtr + reg::kDbCtrStride * reg::kDbCtrCount) {
+    *bad = !req.write;
+    if (req.write) {
+      Event e{};
+      e.op = op;
+      e.kind = EventKind::kDoorbell;
+      e.db.kind = 3;
+      e.db.index = static_cast<uint16_t>((addr - reg::kDbCtr) / reg::kDbCtrStride);
+      e.db.value = static_cast<uint16_t>(wdata);
+      events_.push_back(e);
+    }
   } else if (req.bar == 4 && (addr < reg::kDbSqStride * reg::kDbSqCount ||
                               (addr >= reg::kDbCq && addr % 8 == 0 &&
                                addr < reg::kDbCq + reg::kDbCqStride * reg::kDbCqCount))) {
@@ -188,7 +207,7 @@ void Bench::model_word(uint64_t op, const MmioReq& req, bool second, bool* bad, 
     if (req.write) {
       Event e{};
       e.op = op;
-      e.is_db = true;
+      e.kind = EventKind::kDoorbell;
       const bool cq = addr >= reg::kDbCq;
       e.db.kind = cq ? 2 : (addr % 8 == 4 ? 1 : 0);
       e.db.index = static_cast<uint16_t>((cq ? addr - reg::kDbCq : addr) / 8);
@@ -221,8 +240,42 @@ void Bench::model_word(uint64_t op, const MmioReq& req, bool second, bool* bad, 
   if (*bad) ++mmio_bad;
 }
 
+// An 8-byte write to the push window. Anything else leaves an entry that is being written
+// incomplete.
+bool Bench::model_push(uint64_t op, const MmioReq& req) {
+  const bool hit = req.write && req.bar == 4 && req.size8 && req.addr % 8 == 0 &&
+                   req.addr >= reg::kDbPush &&
+                   req.addr < reg::kDbPush + reg::kDbPushStride * reg::kDbPushCount;
+  const auto qpn = static_cast<uint16_t>((req.addr - reg::kDbPush) / reg::kDbPushStride);
+  const unsigned eighth = (req.addr - reg::kDbPush) % reg::kDbPushStride / 8;
+  const bool next = hit && push_eighths_ != 0 && eighth == push_eighths_ && qpn == push_.index;
+  if (push_eighths_ != 0 && !next) {
+    push_eighths_ = 0;
+    ++mmio_bad;
+    ++dropped_pushes;
+  }
+  if (!hit) return false;
+  if (eighth != 0 && !next) {
+    ++mmio_bad;
+    return true;
+  }
+  push_.index = qpn;
+  push_.data[2 * eighth] = static_cast<uint32_t>(req.data);
+  push_.data[2 * eighth + 1] = static_cast<uint32_t>(req.data >> 32);
+  push_eighths_ = (eighth + 1) % 8;
+  if (eighth == 7) {
+    Event e{};
+    e.op = op;
+    e.kind = EventKind::kPush;
+    e.push = push_;
+    events_.push_back(e);
+  }
+  return true;
+}
+
 void Bench::accept_mmio(const MmioReq& req) {
   const uint64_t op = mmio_accepted_++;
+  if (model_push(op, req)) return;
   bool bad0 = false, bad1 = false;
   uint32_t lo = 0, hi = 0;
   model_word(op, req, false, &bad0, &lo);
@@ -414,6 +467,8 @@ Bench::Outputs Bench::sample() const {
   if (o.rsp_valid) o.rsp = get<MmioRsp>(dut_->mmio_rsp_o);
   if (o.csr_valid) o.csr = CsrReq::from_u64(dut_->csr_req_o);
   if (o.db_valid) o.db = Doorbell::from_u64(dut_->db_o);
+  o.push_valid = dut_->push_valid_o;
+  if (o.push_valid) o.push = get<Push>(dut_->push_o);
   if (o.hdma_valid) o.hdma = get<DmaReq>(dut_->hdma_req_o);
   if (o.dma_rsp_valid) o.dma_rsp = get<DmaRsp>(dut_->dma_rsp_o);
   return o;
@@ -431,10 +486,10 @@ void Bench::cycle() {
     const bool needs_tag = r.kind != uint8_t(DmaKind::kMsix);
     bool can = true;
     if (needs_tag) {
-      unsigned tag = static_cast<unsigned>(rng_() % 256), tries = 0;
-      while (tries < 256 && tags_[tag].busy) tag = (tag + 1) % 256, ++tries;
-      can = tries < 256;
-      r.tag = static_cast<uint8_t>(tag);
+      unsigned tag = static_cast<unsigned>(rng_() % tags_.size()), tries = 0;
+      while (tries < tags_.size() && tags_[tag].busy) tag = (tag + 1) % tags_.size(), ++tries;
+      can = tries < tags_.size();
+      r.tag = static_cast<uint16_t>(tag);
     }
     offer_dma_ = can && chance(rates.dma);
   }
@@ -448,6 +503,7 @@ void Bench::cycle() {
   if (offer_dma_) put(dut_->dma_req_i, dma_queue_.front());
   dut_->csr_req_ready_i = chance(rates.csr_ready);
   dut_->db_ready_i = chance(rates.db_ready);
+  dut_->push_ready_i = chance(rates.push_ready);
   dut_->hdma_req_ready_i = chance(rates.hdma_ready);
   const bool csr_rsp = !csr_answers_.empty() && chance(rates.csr_rsp);
   dut_->csr_rsp_valid_i = csr_rsp;
@@ -471,13 +527,14 @@ void Bench::cycle() {
   if (probe_outputs) {
     const auto ready = dut_->hdma_req_ready_i;
     const auto mv = dut_->mmio_req_valid_i, dv = dut_->dma_req_valid_i, cr = dut_->csr_req_ready_i,
-               br = dut_->db_ready_i, cv = dut_->csr_rsp_valid_i, hv = dut_->hdma_rsp_valid_i,
-               bm = dut_->bme_i;
+               br = dut_->db_ready_i, pr = dut_->push_ready_i, cv = dut_->csr_rsp_valid_i,
+               hv = dut_->hdma_rsp_valid_i, bm = dut_->bme_i;
     dut_->hdma_req_ready_i = !ready;
     dut_->mmio_req_valid_i = !mv;
     dut_->dma_req_valid_i = !dv;
     dut_->csr_req_ready_i = !cr;
     dut_->db_ready_i = !br;
+    dut_->push_ready_i = !pr;
     dut_->csr_rsp_valid_i = !cv;
     dut_->hdma_rsp_valid_i = !hv;
     dut_->bme_i = !bm;
@@ -489,6 +546,7 @@ void Bench::cycle() {
     dut_->dma_req_valid_i = dv;
     dut_->csr_req_ready_i = cr;
     dut_->db_ready_i = br;
+    dut_->push_ready_i = pr;
     dut_->csr_rsp_valid_i = cv;
     dut_->hdma_rsp_valid_i = hv;
     dut_->bme_i = bm;
@@ -504,6 +562,11 @@ void Bench::cycle() {
     fail("host access withdrawn or changed");
   held_.csr = o.csr_valid && !dut_->csr_req_ready_i;
   held_.csr_req = o.csr;
+  if (held_.push && !(o.push_valid && o.push == held_.push_val))
+    fail("pushed entry withdrawn or changed");
+  if (o.push_valid && o.db_valid) fail("doorbell and pushed entry offered together");
+  held_.push = o.push_valid && !dut_->push_ready_i;
+  held_.push_val = o.push;
   held_.db = o.db_valid && !dut_->db_ready_i;
   held_.db_val = o.db;
   held_.hdma = o.hdma_valid && !dut_->hdma_req_ready_i;
@@ -513,7 +576,7 @@ void Bench::cycle() {
       (masked_for_sure_ >> o.hdma.tag & 1)) {
     fail(fmt::format("message of vector {} offered after its mask was read back", o.hdma.tag));
   }
-  if (o.idle && (o.rsp_valid || o.csr_valid || o.db_valid || o.hdma_valid || o.dma_rsp_valid)) {
+  if (o.idle && o.any_valid()) {
     fail("idle while an output is valid");
   }
 
@@ -533,7 +596,7 @@ void Bench::cycle() {
     hash(what);
   };
   if (o.dma_rsp_valid) {
-    moved(1 + 256 * o.dma_rsp.tag + o.dma_rsp.err);
+    moved(1 + 4096 * o.dma_rsp.tag + o.dma_rsp.err);
     on_dma_rsp(o.dma_rsp);
   }
   if (o.hdma_valid && dut_->hdma_req_ready_i) {
@@ -551,16 +614,29 @@ void Bench::cycle() {
   if (hdma_rsp) hdma_answers_.erase(hdma_answers_.begin() + long(hdma_pick)), moved(5);
   if (o.db_valid && dut_->db_ready_i) {
     moved(mix(o.db.to_u64()));
-    if (events_.empty() || !events_.front().is_db || !(events_.front().db == o.db)) {
+    if (events_.empty() || events_.front().kind != EventKind::kDoorbell ||
+        !(events_.front().db == o.db)) {
       fail(fmt::format("doorbell kind {} index {} value {} is not what the host wrote next",
                        o.db.kind, o.db.index, o.db.value));
     }
     events_.pop_front();
     doorbells.push_back(o.db);
   }
+  if (o.push_valid && dut_->push_ready_i) {
+    uint64_t all = o.push.index;
+    for (const uint32_t w : o.push.data) all = mix(all ^ w);
+    moved(all);
+    if (events_.empty() || events_.front().kind != EventKind::kPush ||
+        !(events_.front().push == o.push)) {
+      fail(fmt::format("pushed entry of QP {} is not what the host wrote next", o.push.index));
+    }
+    events_.pop_front();
+    pushes.push_back(o.push);
+  }
   if (o.csr_valid && dut_->csr_req_ready_i) {
     moved(mix(o.csr.to_u64()));
-    if (events_.empty() || events_.front().is_db) fail("csr request out of order");
+    if (events_.empty() || events_.front().kind != EventKind::kCsr)
+      fail("csr request out of order");
     const CsrReq& want = events_.front().csr;
     if (want.write != o.csr.write || want.addr != o.csr.addr ||
         (want.write && want.wdata != o.csr.wdata)) {
@@ -668,6 +744,9 @@ void Bench::clear_model() {
   mmio_bad = refused = 0;
   reads.clear();
   doorbells.clear();
+  pushes.clear();
+  push_eighths_ = 0;
+  dropped_pushes = 0;
   hdma.clear();
   messages = {};
   raises = {};
@@ -691,7 +770,7 @@ void Bench::reset(unsigned cycles) {
     dut_->clk_i = 0;
     dut_->eval();
     const Outputs o = sample();
-    if (o.rsp_valid || o.csr_valid || o.db_valid || o.hdma_valid || o.dma_rsp_valid || !o.idle) {
+    if (o.any_valid() || !o.idle) {
       fail("valid output or not idle in reset");
     }
   }

@@ -31,6 +31,7 @@ using ubl::spec::DmaRsp;
 using ubl::spec::Doorbell;
 using ubl::spec::MmioReq;
 using ubl::spec::MmioRsp;
+using ubl::spec::Push;
 
 /// Something the device did that the model does not allow.
 class Mismatch : public std::runtime_error {
@@ -44,6 +45,7 @@ struct Rates {
   int csr_ready = 100;   // nic_core takes a register access
   int csr_rsp = 100;     // nic_core answers a taken access
   int db_ready = 100;    // nic_core takes a doorbell
+  int push_ready = 100;  // nic_core takes a pushed entry
   int dma = 100;         // a queued card access is offered
   int hdma_ready = 100;  // PCIe takes an access
   int hdma_rsp = 100;    // PCIe answers a taken access
@@ -92,6 +94,8 @@ class Bench {
   bool idle() const { return dut_->idle_o != 0; }
   std::vector<ReadDone> reads;          ///< since the last reset
   std::vector<Doorbell> doorbells;      ///< since the last reset
+  std::vector<Push> pushes;             ///< since the last reset
+  uint64_t dropped_pushes = 0;          ///< model: entries that stayed incomplete
   std::vector<DmaReq> hdma;             ///< taken by PCIe since the last reset
   std::array<uint32_t, 64> messages{};  ///< MSI-X messages per vector since the last reset
   std::array<uint32_t, 64> raises{};    ///< accepted raises per vector since the last reset
@@ -106,11 +110,13 @@ class Bench {
 
  private:
   enum class Expect : uint8_t { kExact, kCyclesLo, kCyclesHi, kCycles8, kStatus, kBlocked, kAny };
-  struct Event {  // a doorbell or register access the device must make, in this order
+  enum class EventKind : uint8_t { kCsr, kDoorbell, kPush };
+  struct Event {  // what the device must hand to nic_core, in this order
     uint64_t op;
-    bool is_db;
+    EventKind kind;
     Doorbell db;
     CsrReq csr;
+    Push push;
   };
   struct PendingRead {
     uint64_t op;
@@ -142,6 +148,7 @@ class Bench {
   bool chance(int percent) { return int(rng_() % 100) < percent; }
   void hash(uint64_t v) { event_hash = (event_hash ^ v) * 0x100000001b3ull; }
   void accept_mmio(const MmioReq& req);
+  bool model_push(uint64_t op, const MmioReq& req);
   void model_word(uint64_t op, const MmioReq& req, bool second, bool* bad, uint32_t* data);
   uint32_t nic_reg(uint32_t addr) const;
   static bool nic_bad(const CsrReq& r) {
@@ -167,6 +174,8 @@ class Bench {
   std::deque<Event> events_;
   uint32_t scratch_ = 0;
   uint32_t latched_hi_ = 0;
+  unsigned push_eighths_ = 0;  // written of the entry that is being written
+  Push push_;
   std::map<uint32_t, uint32_t> nic_regs_;       // model, in host order
   std::map<uint32_t, uint32_t> nic_regs_seen_;  // what nic_core holds
   std::array<std::array<uint32_t, 3>, 64> table_{};
@@ -182,7 +191,7 @@ class Bench {
   std::deque<DmaReq> dma_queue_;
   std::vector<StreamItem> stream_;  // accepted
   size_t first_open_ = 0;           // all read/write items before are resolved
-  std::array<TagState, 256> tags_{};
+  std::array<TagState, 1 << DmaReq::kTagBits> tags_{};
   std::vector<DmaRsp> hdma_answers_;
   uint64_t dma_made_ = 0;
   std::array<std::vector<uint64_t>, 64> open_raises_;
@@ -191,7 +200,8 @@ class Bench {
 
   // stability of offered outputs
   struct Held {
-    bool csr = false, db = false, hdma = false;
+    bool csr = false, db = false, hdma = false, push = false;
+    Push push_val;
     CsrReq csr_req;
     Doorbell db_val;
     DmaReq hdma_req;

@@ -171,6 +171,125 @@ TEST_F(HostIf, Doorbells) {
   is(4, 1, 5, 2);
 }
 
+TEST_F(HostIf, CounterDoorbells) {
+  const uint32_t last = reg::kDbCtr + reg::kDbCtrStride * (reg::kDbCtrCount - 1);
+  b.mmio_write(4, reg::kDbCtr, 0xABCD0001);
+  b.mmio_write(4, last, 0xFFFF);
+  b.mmio_write(4, reg::kDbCtr + 8, 0x0000000200000001ull, true);
+  b.mmio_write(4, last + 4, 1);  // there is none
+  EXPECT_TRUE(b.read_now(4, reg::kDbCtr).err);
+  EXPECT_EQ(b.read_now(0, reg::kHostCntMmioBad).data, 2u);
+  ASSERT_EQ(b.doorbells.size(), 4u);
+  const auto is = [&](size_t i, int index, int value) {
+    EXPECT_EQ(b.doorbells[i].kind, 3);
+    EXPECT_EQ(b.doorbells[i].index, index);
+    EXPECT_EQ(b.doorbells[i].value, value);
+  };
+  is(0, 0, 1);
+  is(1, int(reg::kDbCtrCount) - 1, 0xFFFF);
+  is(2, 2, 1);
+  is(3, 3, 2);
+}
+
+// ----------------------------------------------------------------------- pushed entries
+
+constexpr uint32_t push_addr(uint32_t qpn, unsigned eighth = 0) {
+  return reg::kDbPush + reg::kDbPushStride * qpn + 8 * eighth;
+}
+
+void push_all(Bench& b, uint32_t qpn, unsigned eighths = 8) {
+  for (unsigned i = 0; i < eighths; ++i)
+    b.mmio_write(4, push_addr(qpn, i), 0x0102030405060700ull * (qpn + 1) + i, true);
+}
+
+TEST_F(HostIf, PushedEntry) {
+  push_all(b, 0);
+  push_all(b, reg::kDbPushCount - 1);
+  b.drain();
+  ASSERT_EQ(b.pushes.size(), 2u);
+  EXPECT_EQ(b.pushes[0].index, 0);
+  EXPECT_EQ(b.pushes[1].index, reg::kDbPushCount - 1);
+  EXPECT_EQ(b.pushes[0].data[0], 0x05060700u);
+  EXPECT_EQ(b.pushes[0].data[14], 0x05060707u);
+  EXPECT_EQ(b.read_now(0, reg::kHostCntMmioBad).data, 0u);
+}
+
+TEST_F(HostIf, OneEighthPerCycle) {
+  for (uint32_t i = 0; i < 50; ++i) push_all(b, i);
+  const uint64_t start = b.now;
+  b.drain();
+  EXPECT_EQ(b.pushes.size(), 50u);
+  EXPECT_LE(b.now - start, 50 * 8 + 5u);
+}
+
+// Whatever comes between leaves the entry incomplete: nothing is handed over, one count.
+TEST_F(HostIf, BrokenPushes) {
+  uint32_t bad = 0;
+  const auto expect = [&](unsigned more, const char* what) {
+    bad += more;
+    EXPECT_EQ(b.read_now(0, reg::kHostCntMmioBad).data, bad) << what;
+    EXPECT_TRUE(b.pushes.empty()) << what;
+  };
+  push_all(b, 3, 7);
+  b.mmio_write(4, reg::kDbSq, 1);
+  b.mmio_write(4, push_addr(3, 7), 1, true);  // too late: an eighth of nothing
+  expect(2, "doorbell between");
+  push_all(b, 3, 4);
+  b.mmio_read(0, reg::kHostScratch);
+  expect(1, "read between");
+  push_all(b, 3, 4);
+  b.mmio_write(0, reg::kNicTimeout, 5);
+  expect(1, "NIC register between");
+  push_all(b, 3, 4);
+  b.mmio_write(4, push_addr(4, 4), 1, true);
+  expect(2, "another QP");
+  push_all(b, 3, 4);
+  b.mmio_write(4, push_addr(3, 5), 1, true);
+  expect(2, "one left out");
+  push_all(b, 3, 4);
+  b.mmio_write(4, push_addr(3, 3), 1, true);
+  expect(2, "one twice");
+  push_all(b, 3, 4);
+  b.mmio_write(4, push_addr(3, 4), 1, false);
+  expect(2, "four bytes");
+  push_all(b, 3, 4);
+  b.mmio_write(3, push_addr(3, 4), 1, true);
+  expect(3, "another BAR: two words");
+  EXPECT_TRUE(b.read_now(4, push_addr(3), true).err);
+  expect(2, "write only: two words");
+  b.mmio_write(4, push_addr(reg::kDbPushCount), 1, true);
+  expect(2, "behind the window: two words");
+  // One that begins anew is whole.
+  push_all(b, 3, 4);
+  push_all(b, 3);
+  b.drain();
+  ASSERT_EQ(b.pushes.size(), 1u);
+  EXPECT_EQ(b.read_now(0, reg::kHostCntMmioBad).data, bad + 1);
+}
+
+TEST_F(HostIf, OrderOfPushesDoorbellsAndReads) {
+  b.rates.push_ready = 0;
+  push_all(b, 1);
+  b.mmio_write(4, reg::kDbSq, 1);
+  b.mmio_read(0, reg::kHostId);
+  b.run(100);
+  EXPECT_TRUE(b.doorbells.empty());
+  EXPECT_TRUE(b.reads.empty());
+  b.rates.push_ready = 100;
+  b.drain();
+  EXPECT_EQ(b.reads.size(), 1u);
+  EXPECT_EQ(b.doorbells.size(), 1u);
+  EXPECT_EQ(b.pushes.size(), 1u);
+  b.rates.db_ready = 0;
+  b.mmio_write(4, reg::kDbSq, 1);
+  push_all(b, 1);
+  b.run(100);
+  EXPECT_EQ(b.pushes.size(), 1u);
+  b.rates.db_ready = 100;
+  b.drain();
+  EXPECT_EQ(b.pushes.size(), 2u);
+}
+
 TEST_F(HostIf, OneDoorbellPerCycle) {
   for (uint32_t i = 0; i < 200; ++i) b.mmio_write(4, reg::kDbSq + 8 * i, i);
   const uint64_t start = b.now;
@@ -420,7 +539,7 @@ void random_rates(Bench& b, Random& r) {
     const int choice[] = {100, 100, 90, 50, 20, 3};
     return choice[r(6)];
   };
-  b.rates = {rate(), rate(), rate(), rate(), rate(), rate(), rate()};
+  b.rates = {rate(), rate(), rate(), rate(), rate(), rate(), rate(), rate()};
 }
 
 void random_mmio(Bench& b, Random& r, uint64_t table_vectors, bool masks) {
@@ -432,6 +551,13 @@ void random_mmio(Bench& b, Random& r, uint64_t table_vectors, bool masks) {
     else
       b.mmio_read(bar, addr, size8);
   };
+  if (r(6) == 0) {  // a pushed entry, perhaps disturbed
+    const uint32_t qpn = uint32_t(r(4) == 0 ? r(reg::kDbPushCount + 2) : r(3));
+    const unsigned stop = r(3) == 0 ? unsigned(r(8)) : 8;
+    for (unsigned i = 0; i < stop; ++i) b.mmio_write(4, push_addr(qpn, i), r.any(), true);
+    if (stop < 8 && r(2)) access(4, push_addr(qpn, unsigned(r(8))));
+    return;
+  }
   switch (r(masks ? 9 : 8)) {
     case 0:
       access(0, uint32_t(r(12)) * 4);
@@ -441,7 +567,7 @@ void random_mmio(Bench& b, Random& r, uint64_t table_vectors, bool masks) {
       break;
     case 2:
     case 3:
-      access(4, uint32_t(r(2048 + 4)) * 4);
+      access(4, r(4) ? uint32_t(r(2048 + 4)) * 4 : reg::kDbCtr - 8 + uint32_t(r(260)) * 4);
       break;
     case 4:
       access(4, reg::kDbCq + uint32_t(r(66)) * 8);

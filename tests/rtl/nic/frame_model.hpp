@@ -91,8 +91,21 @@ inline bool is_send(uint8_t op) {
   return op == static_cast<uint8_t>(spec::PktOp::kSend) ||
          op == static_cast<uint8_t>(spec::PktOp::kSendImm);
 }
-inline bool has_aeth(uint8_t op) { return is_ack(op) || is_read_response(op); }
-inline bool has_reth(uint8_t op) { return !has_aeth(op) && !is_send(op); }
+// AtomicETH is address, key and, as payload, the operands; AtomicAckETH is payload.
+inline bool is_atomic(uint8_t op) {
+  return op == static_cast<uint8_t>(spec::PktOp::kFetchAdd) ||
+         op == static_cast<uint8_t>(spec::PktOp::kCompareSwap);
+}
+inline bool is_atomic_response(uint8_t op) {
+  return op == static_cast<uint8_t>(spec::PktOp::kAtomicResponse);
+}
+inline bool is_response(uint8_t op) { return is_read_response(op) || is_atomic_response(op); }
+inline bool has_aeth(uint8_t op) { return is_ack(op) || is_response(op); }
+inline bool has_reth(uint8_t op) { return !has_aeth(op) && !is_send(op) && !is_atomic(op); }
+// Bytes of payload that an operation always has; 0: any number.
+inline unsigned fixed_payload(uint8_t op) {
+  return is_atomic(op) ? 16 : is_atomic_response(op) ? 8 : 0;
+}
 inline bool has_payload(uint8_t op) { return !is_ack(op) && !is_read_request(op); }
 inline bool is_reduce(uint8_t op) {
   return op == static_cast<uint8_t>(spec::PktOp::kReduce) ||
@@ -105,7 +118,10 @@ inline bool has_imm(uint8_t op) {
 }
 // Bytes from the start of the BTH to the payload.
 inline size_t header_bytes(uint8_t op) {
-  const size_t first = is_ack(op) ? 4 + 52 : has_aeth(op) ? 4 : is_send(op) ? 12 : 16;
+  const size_t first = is_ack(op)                     ? 4 + 52
+                       : has_aeth(op)                 ? 4
+                       : is_send(op) || is_atomic(op) ? 12
+                                                      : 16;
   return 12 + first + (is_reduce(op) ? 4 : 0) + (has_imm(op) ? 4 : 0);
 }
 
@@ -141,6 +157,8 @@ inline Bytes build_frame(const spec::Txd& d, uint16_t node, uint8_t plane, const
     // The immediate goes first. SENDH: number, offset, length of the message.
     if (has_imm(d.opcode)) put(f, d.imm, 4);
     put(f, 0, 1), put(f, d.raddr >> 32, 3), put(f, d.raddr, 4), put(f, d.rkey, 4);
+  } else if (is_atomic(d.opcode)) {
+    put(f, d.raddr, 8), put(f, d.rkey, 4);
   } else if (has_reth(d.opcode)) {
     put(f, d.raddr, 8), put(f, d.rkey, 4), put(f, d.len, 4);
   } else {

@@ -167,14 +167,14 @@ class PortBench {
     if (flit.valid) mix(0, &d.tx_flit_o[0], spec::Flit::kWords);
     mix_credits((static_cast<uint32_t>(d.txd_credit_o) << 3) | d.rx_credit_o);
     if (d.txc_valid_o && d.txc_ready_i) mix(1, reinterpret_cast<const uint32_t*>(&d.txc_o), 2);
-    if (d.rxd_valid_o && d.rxd_ready_i) mix(2, reinterpret_cast<const uint32_t*>(&d.rxd_o), 2);
+    if (d.rxd_valid_o && d.rxd_ready_i) mix(2, &d.rxd_o[0], spec::Rxd::kWords);
     if (d.rxh_valid_o && d.rxh_ready_i) mix(3, &d.rxh_o[0], spec::Rxh::kWords);
     if (d.trq_valid_o && d.trq_ready_i) mix(4, &d.trq_o[0], spec::MemReq::kWords);
     if (d.rrq_valid_o && d.rrq_ready_i) mix(5, &d.rrq_o[0], spec::MemReq::kWords);
     if (d.wrq_valid_o && d.wrq_ready_i) mix(6, &d.wrq_o[0], spec::MemReq::kWords);
     if (d.wrd_valid_o && d.wrd_ready_i) mix(7, &d.wrd_o[0], 16);
     if (d.txc_valid_o && d.txc_ready_i) ++moved, on_txc(spec::Txc::from_u64(d.txc_o));
-    if (d.rxd_valid_o && d.rxd_ready_i) ++moved, on_rxd(spec::Rxd::from_u64(d.rxd_o));
+    if (d.rxd_valid_o && d.rxd_ready_i) ++moved, on_rxd(spec::Rxd::from_words(&d.rxd_o[0]));
     if (d.rxv_valid_i && d.rxv_ready_o) ++moved, verdicts.pop_front(), verdict_offered_ = false;
     if (d.rxh_valid_o && d.rxh_ready_i) ++moved, on_rxh(spec::Rxh::from_words(d.rxh_o));
     if (d.trq_valid_o && d.trq_ready_i) request(tr_, d.trq_o);
@@ -196,7 +196,7 @@ class PortBench {
     write();
 
     s_txc_.check(d.txc_valid_o, d.txc_ready_i, reinterpret_cast<const uint32_t*>(&d.txc_o));
-    s_rxd_.check(d.rxd_valid_o, d.rxd_ready_i, reinterpret_cast<const uint32_t*>(&d.rxd_o));
+    s_rxd_.check(d.rxd_valid_o, d.rxd_ready_i, &d.rxd_o[0]);
     s_rxh_.check(d.rxh_valid_o, d.rxh_ready_i, &d.rxh_o[0]);
     s_trq_.check(d.trq_valid_o, d.trq_ready_i, &d.trq_o[0]);
     s_rrq_.check(d.rrq_valid_o, d.rrq_ready_i, &d.rrq_o[0]);
@@ -317,7 +317,7 @@ class PortBench {
   ReadChannel tr_, rr_;
   std::deque<MemRequest> writes_, responses_;
   std::deque<std::array<uint32_t, 16>> beats_;
-  Stable s_txc_{"txc", 2}, s_rxh_{"rxh", spec::Rxh::kWords}, s_rxd_{"rxd", 2},
+  Stable s_txc_{"txc", 2}, s_rxh_{"rxh", spec::Rxh::kWords}, s_rxd_{"rxd", spec::Rxd::kWords},
       s_trq_{"trq", spec::MemReq::kWords}, s_rrq_{"rrq", spec::MemReq::kWords},
       s_wrq_{"wrq", spec::MemReq::kWords}, s_wrd_{"wrd", 16};
 };

@@ -102,12 +102,12 @@ class Loop {
     ASSERT_FALSE(sent[s][f.vc].empty());
     const Receiver::Request d = sent[s][f.vc].front();
     sent[s][f.vc].pop_front();
-    const bool bad_read = has_payload(d.opcode) && d.len != 0 && (d.laddr & kBadAddress);
+    const bool bad_read = has_payload(d.opcode) && d.len != 0 && !d.inl && (d.laddr & kBadAddress);
     Receiver::Expected e{expected_header(d, side[s]->bench.config.node), {}, d.target};
     if (w.corrupt || bad_read) e.header.err = code(spec::ErrCause::kFcs);
     const Bytes& m = side[s]->bench.memory;
     for (unsigned i = 0; i < d.len && has_payload(d.opcode); ++i) {
-      e.payload.push_back(m[(d.laddr + i) % m.size()]);
+      e.payload.push_back(d.inl ? sack_byte(d, i) : m[(d.laddr + i) % m.size()]);
     }
     side[1 - s]->headers[f.vc].push_back(e);
     ++frames;

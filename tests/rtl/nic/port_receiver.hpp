@@ -11,7 +11,7 @@
 
 #include "Vnic_portChk.h"
 #include "port_bench.hpp"
-#include "ubl/numerics/fp32.hpp"
+#include "ubl/numerics/reduce.hpp"
 
 namespace ubl::test {
 
@@ -29,14 +29,18 @@ inline constexpr uint8_t kReadRequest = static_cast<uint8_t>(spec::PktOp::kReadR
 inline constexpr uint8_t kReadResponse = static_cast<uint8_t>(spec::PktOp::kReadResponse);
 inline constexpr uint8_t kSend = static_cast<uint8_t>(spec::PktOp::kSend);
 inline constexpr uint8_t kSendImm = static_cast<uint8_t>(spec::PktOp::kSendImm);
+inline constexpr uint8_t kFetchAdd = static_cast<uint8_t>(spec::PktOp::kFetchAdd);
+inline constexpr uint8_t kCompareSwap = static_cast<uint8_t>(spec::PktOp::kCompareSwap);
+inline constexpr uint8_t kAtomicResponse = static_cast<uint8_t>(spec::PktOp::kAtomicResponse);
 inline constexpr uint16_t kPeer = 0x0777;
 
 inline uint8_t code(spec::ErrCause c) { return static_cast<uint8_t>(c); }
 inline uint8_t code(spec::RxAction a) { return static_cast<uint8_t>(a); }
 
 // Everything but acknowledgements.
-constexpr std::array<uint8_t, 8> kRequests = {kWrite,       kWriteImm,     kReduce, kReduceImm,
-                                              kReadRequest, kReadResponse, kSend,   kSendImm};
+constexpr std::array<uint8_t, 11> kRequests = {
+    kWrite, kWriteImm, kReduce,   kReduceImm,   kReadRequest,   kReadResponse,
+    kSend,  kSendImm,  kFetchAdd, kCompareSwap, kAtomicResponse};
 
 inline spec::Txd random_txd(std::mt19937_64& r, uint8_t opcode, uint8_t vc, unsigned len) {
   spec::Txd d;
@@ -49,14 +53,21 @@ inline spec::Txd random_txd(std::mt19937_64& r, uint8_t opcode, uint8_t vc, unsi
   d.ack_req = r() & 1;
   d.becn = r() & 1;
   d.laddr = r() & 0x3fffff;
-  d.len = static_cast<uint16_t>(len);
+  d.len = static_cast<uint16_t>(fixed_payload(opcode) != 0 ? fixed_payload(opcode) : len);
   d.raddr = is_send(opcode) ? r() >> 8 : r();  // a message number has 24 bits
   d.rkey = static_cast<uint32_t>(r());
   d.imm = static_cast<uint32_t>(r());
   d.syndrome = static_cast<uint8_t>(r());
   d.msn = r() & 0xffffff;
   d.rnum = r() & 0x7f;
-  d.red_ordered = is_reduce(opcode) ? r() & 1 : 0;
+  if (is_reduce(opcode)) {
+    d.red_op = static_cast<uint8_t>(r() % 3);
+    d.red_dtype = static_cast<uint8_t>(r() % 4);
+    d.red_ordered = r() & 1;
+  }
+  // Inline payload is where an acknowledgement has its SACKH.
+  d.inl = fixed_payload(opcode) != 0 || (has_payload(opcode) && !is_read_response(opcode) &&
+                                         len <= spec::kNicMaxInline && r() % 2 != 0);
   for (auto& word : d.sack) word = static_cast<uint32_t>(r());
   d.sack[12] &= 0xffff;  // the last two bytes of SACKH are reserved
   return d;
@@ -91,12 +102,21 @@ class Receiver {
     return p;
   }
 
-  Bytes frame(const spec::Txd& d, const Bytes& p) {
+  Bytes frame(const spec::Txd& d, Bytes p) {
+    if (fixed_payload(d.opcode) != 0) fit(p, d.len);
     return build_frame(d, kPeer, bench.config.plane, p);
+  }
+  static void fit(Bytes& p, size_t n) {
+    for (size_t i = p.size(); i < n; ++i) p.push_back(static_cast<uint8_t>(37 * i + 11));
+    p.resize(n);
   }
 
   // Queues a right frame and what must follow.
-  void good(const Request& d, const Bytes& p, bool ce = false) {
+  void good(const Request& d, Bytes p, bool ce = false) {
+    if (fixed_payload(d.opcode) != 0) fit(p, d.len);
+    // Sometimes what memory holds, so that a compare_swap swaps.
+    if (d.opcode == kCompareSwap && r() % 2 == 0)
+      for (unsigned i = 0; i < 8; ++i) p[15 - i] = golden[(d.target + i) % golden.size()];
     Bytes f = frame(d, p);
     spec::Rxh h = expected_header(d, kPeer);
     if (ce) {
@@ -173,8 +193,13 @@ class Receiver {
     ASSERT_TRUE(h == e.header) << "opcode " << int{h.opcode} << " len " << h.len;
     if (!has_payload(h.opcode)) return;
     spec::Rxv v;
-    v.rsp = is_read_response(h.opcode);
-    v.action = code(is_reduce(h.opcode) ? spec::RxAction::kReduce : spec::RxAction::kWrite);
+    v.rsp = is_response(h.opcode);
+    v.action = code(is_reduce(h.opcode)   ? spec::RxAction::kReduce
+                    : is_atomic(h.opcode) ? spec::RxAction::kAtomic
+                                          : spec::RxAction::kWrite);
+    v.red_op = h.red_op;
+    v.red_dtype = is_atomic(h.opcode) ? h.opcode == kCompareSwap : h.red_dtype;
+    v.swap8 = is_atomic_response(h.opcode);
     if (r() % 100 < drop_percent) v.action = code(spec::RxAction::kDrop);
     v.qpn = static_cast<uint16_t>(h.dst_qpn);
     v.psn = h.psn;
@@ -183,26 +208,41 @@ class Receiver {
     bench.verdicts.push_back(v);
     if (v.action == code(spec::RxAction::kDrop)) {
       // Nobody waits for a READ response that is not wanted.
-      if (v.rsp == 0) reports.push_back({v.qpn, v.psn, false, false});
+      if (v.rsp == 0) reports.push_back({v.qpn, v.psn, false, false, 0});
       return;
     }
     const bool refused = h.len != 0 && (v.addr & kBadAddress);
-    reports.push_back({v.qpn, v.psn, refused, v.rsp != 0});
+    reports.push_back({v.qpn, v.psn, refused, v.rsp != 0, 0});
     if (refused) return;
-    for (unsigned i = 0; i < h.len; i += 4) {
-      auto at = [&](unsigned k) -> uint8_t& { return golden[(v.addr + k) % golden.size()]; };
-      if (v.action == code(spec::RxAction::kWrite)) {
-        for (unsigned k = i; k < h.len && k < i + 4; ++k) at(k) = e.payload[k];
-        continue;
-      }
-      uint32_t a = 0, b = 0;
-      for (unsigned k = 0; k < 4; ++k) {
-        a |= static_cast<uint32_t>(at(i + k)) << (8 * k);
-        b |= static_cast<uint32_t>(e.payload[i + k]) << (8 * k);
-      }
-      a = numerics::add_f32(a, b);
-      for (unsigned k = 0; k < 4; ++k) at(i + k) = static_cast<uint8_t>(a >> (8 * k));
+    const auto number = [&](unsigned first) {  // most significant byte first
+      uint64_t n = 0;
+      for (unsigned k = 0; k < 8; ++k) n = n << 8 | e.payload[first + k];
+      return n;
+    };
+    const auto set = [&](uint64_t n) {
+      for (unsigned k = 0; k < 8; ++k)
+        golden[(v.addr + k) % golden.size()] = static_cast<uint8_t>(n >> (8 * k));
+    };
+    if (is_atomic(h.opcode)) {
+      uint64_t old = 0;
+      for (unsigned k = 0; k < 8; ++k)
+        old |= static_cast<uint64_t>(golden[(v.addr + k) % golden.size()]) << (8 * k);
+      reports.back().old = old;
+      if (h.opcode == kFetchAdd) set(old + number(0));
+      if (h.opcode == kCompareSwap && old == number(8)) set(number(0)), ++swapped;
+      return;
     }
+    if (v.swap8) return set(number(0));
+    if (v.action == code(spec::RxAction::kReduce)) {
+      Bytes acc(h.len);
+      for (unsigned k = 0; k < h.len; ++k) acc[k] = golden[(v.addr + k) % golden.size()];
+      numerics::reduce_buffer(static_cast<numerics::ElementType>(h.red_dtype),
+                              static_cast<numerics::ReduceOp>(h.red_op), acc.data(),
+                              e.payload.data(), h.len);
+      for (unsigned k = 0; k < h.len; ++k) golden[(v.addr + k) % golden.size()] = acc[k];
+      return;
+    }
+    for (unsigned k = 0; k < h.len; ++k) golden[(v.addr + k) % golden.size()] = e.payload[k];
   }
 
   void placed(const spec::Rxd& d) {
@@ -213,6 +253,9 @@ class Receiver {
     ASSERT_EQ(d.psn, w.psn);
     ASSERT_EQ(d.err, w.err);
     ASSERT_EQ(d.rsp != 0, w.rsp);
+    if (!w.err) {
+      ASSERT_EQ(d.old, w.old);
+    }
     placed_at.push_back(bench.now);
   }
 
@@ -225,6 +268,7 @@ class Receiver {
     uint16_t qpn;
     uint32_t psn;
     bool err, rsp;
+    uint64_t old;  // of an atomic
   };
 
   Bench bench;
@@ -238,6 +282,7 @@ class Receiver {
   std::vector<uint64_t> placed_at;
   double flit_rate = 1.0;
   unsigned drop_percent = 0;
+  uint64_t swapped = 0;  // compare_swaps that were equal
   bool ignore_credits = false;
 };
 
@@ -245,7 +290,7 @@ class Receiver {
 inline uint64_t next_target(std::mt19937_64& r, uint64_t& cursor, unsigned len) {
   cursor = (cursor + r() % 70) % (1 << 21);
   const uint64_t at = cursor;
-  cursor += len;
+  cursor += std::max(len, 16u);  // an atomic has a length of its own
   return at;
 }
 

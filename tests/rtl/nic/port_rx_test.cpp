@@ -24,6 +24,7 @@ TEST(NicPortRx, EveryOpcodeAndLength) {
 }
 
 TEST(NicPortRx, RandomTrafficAndBackPressure) {
+  uint64_t swapped = 0;
   for (uint64_t round = 0; round < 6; ++round) {
     BenchConfig c;
     c.ready = 0.15 + 0.17 * static_cast<double>(round);
@@ -54,7 +55,9 @@ TEST(NicPortRx, RandomTrafficAndBackPressure) {
     }
     t.run();
     ASSERT_FALSE(HasFailure()) << "round " << round;
+    swapped += t.swapped;
   }
+  EXPECT_GT(swapped, 20u);
 }
 
 TEST(NicPortRx, AnyBitFlipIsFound) {
@@ -105,7 +108,8 @@ TEST(NicPortRx, CausesByName) {
   }
   // Fields that the ICRC does not cover.
   change(kWrite, 10, 15, 0x01, E::kMalformed);  // checksum does not match
-  for (uint8_t op : {kWrite, kReduceImm, kReadRequest, kReadResponse, kSend, kSendImm, kAck}) {
+  for (uint8_t op : {kWrite, kReduceImm, kReadRequest, kReadResponse, kSend, kSendImm, kFetchAdd,
+                     kCompareSwap, kAtomicResponse, kAck}) {
     const unsigned len = 40;
     change(op, len, 12, 0x08, E::kMalformed);        // EtherType
     change(op, len, 14, 0x20, E::kMalformed, true);  // IP version
@@ -127,8 +131,8 @@ TEST(NicPortRx, CausesByName) {
   change(kWrite, 40, 69, 0x04, E::kMalformed);  // RETH length
   change(kWrite, 40, 69, 0x01, E::kMalformed);
   change(kWrite, 40, 66, 0x01, E::kMalformed);
-  change(kReduce, 40, 70, 0x10, E::kMalformed);  // REDUCE operation
-  change(kReduce, 40, 70, 0x01, E::kMalformed);  // REDUCE type
+  change(kReduce, 40, 70, 0xF0, E::kMalformed);  // REDUCE operation
+  change(kReduce, 40, 70, 0x0C, E::kMalformed);  // REDUCE type
   {
     Bytes f = make(kReduce, 40);  // length not a multiple of 4
     f[69] ^= 3, f[43] |= 0x10;

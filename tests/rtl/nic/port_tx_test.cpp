@@ -47,9 +47,21 @@ packet::Frame to_packet(const spec::Txd& d, const BenchConfig& c, const Bytes& p
     f.send_offset = static_cast<uint32_t>(d.raddr);
     f.send_length = d.rkey;
   }
+  const auto number = [&](size_t first) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < 8; ++i) n = n << 8 | payload[first + i];
+    return n;
+  };
+  if (info.atomiceth) {
+    f.raddr = d.raddr;
+    f.rkey = d.rkey;
+    f.swap_add = number(0);
+    f.compare = number(8);
+  }
+  if (info.atomicacketh) f.original = number(0);
   if (info.immdt) f.imm = d.imm;
   if (info.aeth) f.syndrome = static_cast<spec::Syndrome>(d.syndrome), f.msn = d.msn;
-  f.payload = payload;
+  if (info.payload) f.payload = payload;
   return f;
 }
 
@@ -100,8 +112,9 @@ class Sender {
     const spec::Txd d = expected[f.vc].front();
     expected[f.vc].pop_front();
     Bytes payload;
-    const bool bad = has_payload(d.opcode) && d.len != 0 && (d.laddr & kBadAddress);
-    for (unsigned i = 0; i < d.len && has_payload(d.opcode); ++i) {
+    const bool bad = has_payload(d.opcode) && d.len != 0 && !d.inl && (d.laddr & kBadAddress);
+    for (unsigned i = 0; i < d.len && d.inl; ++i) payload.push_back(sack_byte(d, i));
+    for (unsigned i = 0; i < d.len && has_payload(d.opcode) && !d.inl; ++i) {
       payload.push_back(bad ? uint8_t{0} : bench.memory[(d.laddr + i) % bench.memory.size()]);
     }
     const Bytes want = build_frame(d, bench.config.node, bench.config.plane, payload, bad);
@@ -213,9 +226,9 @@ TEST(NicPortTx, ReportsInOrderAndReadErrors) {
   for (size_t i = 0; i < sent.size(); ++i) {
     EXPECT_EQ(s.reports[i].qpn, sent[i].src_qpn);
     EXPECT_EQ(s.reports[i].psn, sent[i].psn);
-    EXPECT_EQ(s.reports[i].rsp != 0, is_read_response(sent[i].opcode));
-    EXPECT_EQ(s.reports[i].err,
-              has_payload(sent[i].opcode) && sent[i].len != 0 && (sent[i].laddr & kBadAddress));
+    EXPECT_EQ(s.reports[i].rsp != 0, is_response(sent[i].opcode));
+    EXPECT_EQ(s.reports[i].err, has_payload(sent[i].opcode) && sent[i].len != 0 && !sent[i].inl &&
+                                    (sent[i].laddr & kBadAddress));
   }
 }
 
@@ -352,6 +365,26 @@ TEST(NicPortTx, ThroughputOfShortFrames) {
     s.run();
     ASSERT_FALSE(HasFatalFailure());
     EXPECT_EQ(s.last_flit - s.first_flit + 1, kFrames * flits) << len;
+  }
+}
+
+// Inline payload needs no memory: it goes out while memory answers nothing, frames back to back.
+TEST(NicPortTx, InlineNeedsNoMemory) {
+  for (uint8_t op : {kWrite, kSendImm, kReduceImm, kFetchAdd, kCompareSwap, kAtomicResponse}) {
+    for (unsigned len : {0u, 1u, 8u, 15u, 16u}) {
+      auto r = rng(18);
+      Sender s(BenchConfig{}, 18, 430);
+      s.bench.memory_blocked = true;
+      constexpr uint64_t kFrames = 200;
+      for (uint64_t i = 0; i < kFrames; ++i) {
+        spec::Txd d = random_txd(r, op, kReq, is_reduce(op) ? len & ~3u : len);
+        d.inl = 1;
+        s.send(d);
+      }
+      s.run();
+      ASSERT_FALSE(HasFatalFailure()) << int{op} << " " << len;
+      EXPECT_EQ(s.last_flit - s.first_flit + 1, kFrames * 2) << int{op} << " " << len;
+    }
   }
 }
 

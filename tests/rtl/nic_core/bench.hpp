@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -26,6 +27,7 @@
 
 #include "memory.hpp"
 #include "monitor.hpp"
+#include "ubl/numerics/reduce.hpp"
 #include "ubl/spec/link.hpp"
 #include "ubl/spec/nic.hpp"
 #include "ubl/test/seed.hpp"
@@ -143,7 +145,8 @@ class Card {
   Memory mem;
   Counts counts;
   std::deque<std::pair<CsrReq, std::function<void(CsrRsp)>>> csr;
-  std::deque<Doorbell> doorbells;
+  // A pushed entry if there is one.
+  std::deque<std::pair<Doorbell, std::optional<Push>>> doorbells;
   std::vector<uint16_t> msix;
   // Looks at, changes or drops (false) a frame that leaves the card.
   std::function<bool(Frame&, unsigned plane)> on_wire;
@@ -247,6 +250,7 @@ class Card {
     // What the edge will see.
     const bool csr_go = dut_->csr_req_valid_i && dut_->csr_req_ready_o;
     const bool db_go = dut_->db_valid_i && dut_->db_ready_o;
+    const bool push_go = dut_->push_valid_i && dut_->push_ready_o;
     const bool dma_go = dut_->dma_req_valid_o && dut_->dma_req_ready_i;
     check_stable();
     if (dut_->csr_rsp_valid_o) {
@@ -266,11 +270,15 @@ class Card {
       doorbells.pop_front();
       progress = now;
     }
+    if (push_go) {
+      doorbells.pop_front();
+      progress = now;
+    }
     if (dma_go) take_dma(get<DmaReq>(dut_->dma_req_o));
     for (unsigned p = 0; p < kPlanes; ++p) port_outputs(p);
-    const bool active = dut_->csr_req_valid_i || dut_->db_valid_i || dut_->dma_rsp_valid_i ||
-                        dut_->txd_credit_i || dut_->txc_valid_i || dut_->rxh_valid_i ||
-                        dut_->rxd_valid_i;
+    const bool active = dut_->csr_req_valid_i || dut_->db_valid_i || dut_->push_valid_i ||
+                        dut_->dma_rsp_valid_i || dut_->txd_credit_i || dut_->txc_valid_i ||
+                        dut_->rxh_valid_i || dut_->rxd_valid_i;
     const bool asleep = dut_->idle_o && !active && now < dut_->deadline_o;
     tick(!(skip && asleep));
   }
@@ -308,6 +316,7 @@ class Card {
     dut_->db_valid_i = 0;
     dut_->dma_req_ready_i = 0;
     dut_->dma_rsp_valid_i = 0;
+    dut_->push_valid_i = 0;
     dut_->txd_credit_i = 0;
     dut_->txc_valid_i = 0;
     dut_->rxh_valid_i = 0;
@@ -356,8 +365,10 @@ class Card {
     if (!csr_busy_ && !csr.empty() && !csr_wait_) csr_busy_ = chance(70);
     dut_->csr_req_valid_i = csr_busy_;
     if (csr_busy_) put(dut_->csr_req_i, csr.front().first);
-    dut_->db_valid_i = !doorbells.empty();
-    if (!doorbells.empty()) put(dut_->db_i, doorbells.front());
+    dut_->db_valid_i = !doorbells.empty() && !doorbells.front().second;
+    if (dut_->db_valid_i) put(dut_->db_i, doorbells.front().first);
+    dut_->push_valid_i = !doorbells.empty() && doorbells.front().second;
+    if (dut_->push_valid_i) put(dut_->push_i, *doorbells.front().second);
     // Memory of the host.
     dut_->dma_req_ready_i = chance(timing_.dma_ready);
     dut_->dma_rsp_valid_i = 0;
@@ -430,8 +441,13 @@ class Card {
       set_bit(dut_->txd_credit_i, 3 * i + vc, true);
       const bool is_ack = d.opcode == raw(PktOp::kAck);
       Frame f;
-      if (carries_payload(d.opcode)) f.payload = mem.read(d.laddr, d.len);
-      const bool err = !f.payload.empty() && mem.refused(d.laddr, d.len);
+      if (d.inl) {
+        f.payload.resize(d.len);
+        std::memcpy(f.payload.data(), d.sack.data(), d.len);
+      } else if (carries_payload(d.opcode)) {
+        f.payload = mem.read(d.laddr, d.len);
+      }
+      const bool err = !f.payload.empty() && !d.inl && mem.refused(d.laddr, d.len);
       f.h.opcode = d.opcode;
       f.h.vc = d.vc;
       f.h.src_node = node_;
@@ -450,7 +466,7 @@ class Card {
       f.h.rnum = d.rnum;
       f.h.red_ordered = d.red_ordered;
       if (is_ack) f.h.sack = d.sack;
-      const uint8_t rsp = d.opcode == raw(PktOp::kReadResponse);
+      const uint8_t rsp = is_response(d.opcode);
       if (rsp) f.h.raddr = 0, f.h.rkey = 0;
       if (!is_ack) p.txc.push_back({d.src_qpn, d.psn, rsp, static_cast<uint8_t>(err)});
       if (err) f.h.err = raw(ErrCause::kFcs);
@@ -488,14 +504,14 @@ class Card {
     for (auto& x : p.placing) {
       if (!x.has_read && x.read_at <= now) {
         x.has_read = true;
-        x.err = x.v.len != 0 && mem.refused(x.v.addr, x.v.len);
-        if (x.v.action == raw(RxAction::kReduce)) x.old = mem.read(x.v.addr, x.v.len);
+        const unsigned len = touches(x.v);
+        x.err = len != 0 && mem.refused(x.v.addr, len);
+        if (reads_memory(x.v)) x.old = mem.read(x.v.addr, len);
       }
       if (!x.written && x.has_read && x.write_at <= now) {
         x.written = true;
         if (!x.err) {
-          const auto& data =
-              x.v.action == raw(RxAction::kReduce) ? add_f32(x.old, x.f.payload) : x.f.payload;
+          const auto data = placed_bytes(x);
           mem.write(x.v.addr, data.data(), data.size());
         }
       }
@@ -511,7 +527,10 @@ class Card {
     set_bit(dut_->rxd_valid_i, i, p.rxd_up);
     if (p.rxd_up) {
       const Placing& x = p.rxd.front();
-      put(dut_->rxd_i, Rxd{x.v.rsp, x.v.qpn, x.v.psn, static_cast<uint8_t>(x.err)}, i * Rxd::kBits);
+      uint64_t old = 0;
+      if (x.v.action == raw(RxAction::kAtomic) && !x.err) std::memcpy(&old, x.old.data(), 8);
+      put(dut_->rxd_i, Rxd{x.v.rsp, x.v.qpn, x.v.psn, static_cast<uint8_t>(x.err), old},
+          i * Rxd::kBits);
     }
   }
 
@@ -529,10 +548,13 @@ class Card {
                                  (d.len < 1024 || d.opcode == raw(PktOp::kSendImm))))) {
         throw std::runtime_error("SENDH that contradicts itself");
       }
-      if (d.opcode == raw(PktOp::kReadRequest) && d.vc != raw(Vc::kReq)) {
+      if (d.inl && (d.len > kNicMaxInline || !carries_payload(d.opcode))) {
+        throw std::runtime_error("inline payload that is none");
+      }
+      if ((d.opcode == raw(PktOp::kReadRequest) || is_atomic(d.opcode)) && d.vc != raw(Vc::kReq)) {
         throw std::runtime_error("READ request on another VC");
       }
-      if (d.opcode == raw(PktOp::kReadResponse)) {
+      if (is_response(d.opcode)) {
         if (d.vc != raw(Vc::kBulk)) throw std::runtime_error("READ response on another VC");
         ++counts.responses[i];
       } else {
@@ -565,7 +587,7 @@ class Card {
       x.v = get<Rxv>(dut_->rxv_o, i * Rxv::kBits);
       ++counts.verdicts[i];
       if (x.v.psn != x.f.h.psn) throw std::runtime_error("verdict out of order");
-      const bool rsp = x.f.h.opcode == raw(PktOp::kReadResponse);
+      const bool rsp = is_response(x.f.h.opcode);
       if ((x.v.rsp != 0) != rsp) throw std::runtime_error("verdict of the wrong engine");
       if (monitor != nullptr) x.life = monitor->verdict(index, i, x.f.h, x.v);
       if (x.v.action == raw(RxAction::kDrop)) {
@@ -578,7 +600,9 @@ class Card {
           throw std::runtime_error("verdict with a wrong address or length");
         }
         const bool red = is_reduce(x.f.h.opcode);
-        if ((x.v.action == raw(RxAction::kReduce)) != red) {
+        if ((x.v.action == raw(RxAction::kReduce)) != red ||
+            (x.v.action == raw(RxAction::kAtomic)) != is_atomic(x.f.h.opcode) ||
+            x.v.swap8 != (x.f.h.opcode == raw(PktOp::kAtomicResponse))) {
           throw std::runtime_error("verdict with a wrong action");
         }
         check_hazard(x);
@@ -601,16 +625,50 @@ class Card {
     }
   }
 
+  // What the port does besides writing the payload as it is.
+  static bool reads_memory(const Rxv& v) {
+    return v.action == raw(RxAction::kReduce) || v.action == raw(RxAction::kAtomic);
+  }
+  static unsigned touches(const Rxv& v) { return v.action == raw(RxAction::kAtomic) ? 8 : v.len; }
+  static uint64_t big_endian(const std::vector<uint8_t>& bytes, size_t at) {
+    uint64_t v = 0;
+    for (size_t i = 0; i < 8; ++i) v = v << 8 | bytes.at(at + i);
+    return v;
+  }
+  static std::vector<uint8_t> placed_bytes(const Placing& x) {
+    const auto& p = x.f.payload;
+    std::vector<uint8_t> out(8);
+    if (x.v.action == raw(RxAction::kReduce)) {
+      out = x.old;
+      ubl::numerics::reduce_buffer(static_cast<ubl::numerics::ElementType>(x.v.red_dtype),
+                                   static_cast<ubl::numerics::ReduceOp>(x.v.red_op), out.data(),
+                                   p.data(), out.size());
+    } else if (x.v.action == raw(RxAction::kAtomic)) {
+      uint64_t old;
+      std::memcpy(&old, x.old.data(), 8);
+      const uint64_t number = big_endian(p, 0);
+      uint64_t now = old + number;
+      if (x.v.red_dtype != 0) now = old == big_endian(p, 8) ? number : old;
+      std::memcpy(out.data(), &now, 8);
+    } else if (x.v.swap8) {
+      const uint64_t v = big_endian(p, 0);
+      std::memcpy(out.data(), &v, 8);
+    } else {
+      return p;
+    }
+    return out;
+  }
+
   // While a REDUCE has a verdict without a report, no other one touches what it touches.
   void check_hazard(const Placing& x) const {
     if (x.v.len == 0) return;
+    const unsigned len = touches(x.v);
     for (auto& p : ports_) {
       for (auto* list : {&p.placing, &p.rxd}) {
         for (auto& y : *list) {
           if (y.v.action == raw(RxAction::kDrop) || y.v.len == 0) continue;
-          if (x.v.action != raw(RxAction::kReduce) && y.v.action != raw(RxAction::kReduce))
-            continue;
-          if (x.v.addr < y.v.addr + y.v.len && y.v.addr < x.v.addr + x.v.len) {
+          if (!reads_memory(x.v) && !reads_memory(y.v)) continue;
+          if (x.v.addr < y.v.addr + touches(y.v) && y.v.addr < x.v.addr + len) {
             throw std::runtime_error("verdict on what a REDUCE is working on");
           }
         }
@@ -859,7 +917,8 @@ class Bench {
   }
   // Key of the region.
   uint32_t make_mr(unsigned c, unsigned index, uint64_t base, uint64_t length, bool lr = true,
-                   bool rw = true, bool rr = true, bool lw = false, bool rd = false) {
+                   bool rw = true, bool rr = true, bool lw = false, bool rd = false,
+                   bool ra = false) {
     MrCtx x;
     x.valid = 1;
     x.local_read = lr;
@@ -867,6 +926,7 @@ class Bench {
     x.remote_reduce = rr;
     x.local_write = lw;
     x.remote_read = rd;
+    x.remote_atomic = ra;
     x.key = static_cast<uint8_t>(0x40 + index);
     x.pd = kPd;
     x.base = base;
@@ -921,7 +981,7 @@ class Bench {
     d.kind = static_cast<uint8_t>(kind);
     d.index = static_cast<uint16_t>(index);
     d.value = static_cast<uint16_t>(value);
-    card[c]->doorbells.push_back(d);
+    card[c]->doorbells.push_back({d, {}});
   }
   void write_wqe(unsigned c, unsigned qpn, const Wqe& w) {
     auto& s = sq_tail_[c][qpn];
@@ -930,6 +990,35 @@ class Bench {
     card[c]->mem.write(ring_base(qpn) + 64 * (s.tail & ((1u << s.log2) - 1)), bytes, 64);
     ++s.tail;
     monitor.posted(c, qpn, w);
+  }
+  // Writes the entry to the ring and to the push window.
+  void push(unsigned c, unsigned qpn, Wqe w) {
+    w.index = static_cast<uint16_t>(sq_tail_[c][qpn].tail);
+    write_wqe(c, qpn, w);
+    push_only(c, qpn, w);
+  }
+  void push_only(unsigned c, unsigned qpn, const Wqe& w) {
+    Push p;
+    p.index = static_cast<uint16_t>(qpn);
+    uint8_t bytes[64];
+    w.pack(bytes);
+    std::memcpy(p.data.data(), bytes, 64);
+    card[c]->doorbells.push_back({Doorbell{}, p});
+  }
+  void write_counter(unsigned c, unsigned ctr, uint32_t success, uint32_t failure) {
+    Ctr x;
+    x.success = success;
+    x.failure = failure;
+    EXPECT_EQ(load(c, ObjOp::kWriteCtr, ctr, x), ObjResult::kOk);
+  }
+  Ctr counter(unsigned c, unsigned ctr) {
+    EXPECT_EQ(command(c, ObjOp::kReadCtr, ctr), ObjResult::kOk);
+    uint8_t bytes[64] = {};
+    for (unsigned i = 0; i < 2; ++i) {
+      const uint32_t w = rd(c, reg::kNicObjData + 4 * i);
+      std::memcpy(bytes + 4 * i, &w, 4);
+    }
+    return Ctr::unpack(bytes);
   }
   void ring(unsigned c, unsigned qpn) { doorbell(c, 0, qpn, sq_tail_[c][qpn].tail); }
   void post(unsigned c, unsigned qpn, const Wqe& w) {

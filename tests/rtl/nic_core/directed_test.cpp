@@ -192,9 +192,9 @@ TYPED_TEST(Core, LocalErrors) {
       {"vc rsp", CqeStatus::kBadOpcode, [](Wqe& w) { w.vc = raw(Vc::kRsp); }},
       {"vc 3", CqeStatus::kBadOpcode, [](Wqe& w) { w.vc = 3; }},
       {"red op", CqeStatus::kBadOpcode,
-       [](Wqe& w) { w.opcode = raw(WqeOp::kReduce), w.red_op = 1; }},
+       [](Wqe& w) { w.opcode = raw(WqeOp::kReduce), w.red_op = 3; }},
       {"red type", CqeStatus::kBadOpcode,
-       [](Wqe& w) { w.opcode = raw(WqeOp::kReduceImm), w.red_dtype = 1; }},
+       [](Wqe& w) { w.opcode = raw(WqeOp::kReduceImm), w.red_dtype = 4; }},
       {"length", CqeStatus::kLocalLength, [](Wqe& w) { w.length = 0x80000001; }},
       {"reduce length", CqeStatus::kLocalLength,
        [](Wqe& w) { w.opcode = raw(WqeOp::kReduce), w.length = 6; }},
@@ -237,7 +237,7 @@ TYPED_TEST(Core, LocalErrors) {
     if (testing::Test::HasFailure()) return;
   }
   // Bits that the layout reserves.
-  for (unsigned byte : {1u, 2u, 36u, 48u, 63u}) {
+  for (unsigned byte : {1u, 2u}) {
     b.write_wqe(0, this->kQp, this->write(64, 30));
     const uint8_t bad = 0x80;
     const uint64_t at = TypeParam::B::ring_base(this->kQp) + byte;
@@ -586,9 +586,8 @@ TYPED_TEST(Core, DoorbellsOfBadQueuesAreLogged) {
   b.doorbell(0, 0, this->kQp + 1, 1);  // in reset
   b.doorbell(0, 1, this->kQp + 1, 1);
   b.doorbell(0, 2, 0xfff, 1);
-  b.doorbell(0, 3, 0, 1);
   b.settle();
-  this->expect_log(0, std::vector<ErrCause>(5, ErrCause::kBadQp));
+  this->expect_log(0, std::vector<ErrCause>(4, ErrCause::kBadQp));
   b.doorbell(0, 0, this->kQp, 17);  // a ring of 16
   b.settle();
   this->expect_log(0, {ErrCause::kLocal});
@@ -718,7 +717,7 @@ TYPED_TEST(Core, RegistersAndObjectCommands) {
     EXPECT_EQ(b.rd(0, r), 0u);
     EXPECT_TRUE(b.csr(0, true, r, 1).err);
   }
-  EXPECT_TRUE(b.csr(0, false, reg::kNicVersion + 0x28).err);
+  EXPECT_TRUE(b.csr(0, false, reg::kNicVersion + 0x34).err);
   EXPECT_TRUE(b.csr(0, false, reg::kNicVersion + 0x1E0).err);
   EXPECT_TRUE(b.csr(0, false, reg::kNicVersion + 0xff8).err);
   EXPECT_TRUE(b.csr(0, true, reg::kNicCntCqes, 1).err);

@@ -38,6 +38,13 @@ constexpr auto raw(E e) {
 inline bool carries_payload(uint8_t op) {
   return op != raw(PktOp::kAck) && op != raw(PktOp::kReadRequest);
 }
+inline bool is_atomic(uint8_t op) {
+  return op == raw(PktOp::kFetchAdd) || op == raw(PktOp::kCompareSwap);
+}
+// Of READs and atomics.
+inline bool is_response(uint8_t op) {
+  return op == raw(PktOp::kReadResponse) || op == raw(PktOp::kAtomicResponse);
+}
 inline bool is_send(uint8_t op) { return op == raw(PktOp::kSend) || op == raw(PktOp::kSendImm); }
 inline bool is_reduce(uint8_t op) {
   return op == raw(PktOp::kReduce) || op == raw(PktOp::kReduceImm);
@@ -69,7 +76,7 @@ struct Packet {
   uint8_t opcode = 0, vc = 0, red_op = 0, red_dtype = 0, red_ordered = 0, rnum = 0;
   uint32_t len = 0, rkey = 0, imm = 0;
   uint64_t laddr = 0, raddr = 0;
-  bool last = false;
+  bool last = false, inl = false;
 };
 
 // Receives that a request consumes at the peer.
@@ -77,22 +84,26 @@ inline bool consumes(const Wqe& w) {
   return w.opcode == raw(WqeOp::kWriteImm) || w.opcode == raw(WqeOp::kReduceImm) ||
          w.opcode == raw(WqeOp::kSend) || w.opcode == raw(WqeOp::kSendImm);
 }
-inline bool makes_packets(const Wqe& w) { return w.opcode != raw(WqeOp::kNop); }
+inline bool makes_packets(const Wqe& w) {
+  return w.opcode != raw(WqeOp::kNop) && w.opcode != raw(WqeOp::kWait);
+}
 inline uint32_t packets_of(const Wqe& w, uint32_t mtu) {
   return makes_packets(w) ? std::max(1u, (w.length + mtu - 1) / mtu) : 0;
 }
 // Packet at `offset` of a request before which `number` receives were consumed.
 inline Packet packet_of(const Wqe& w, uint32_t mtu, uint32_t offset, uint32_t number) {
-  static constexpr PktOp kFirst[] = {PktOp::kWrite,  PktOp::kWrite,  PktOp::kWrite,
-                                     PktOp::kReduce, PktOp::kReduce, PktOp::kReadRequest,
-                                     PktOp::kSend,   PktOp::kSend};
-  static constexpr PktOp kLast[] = {PktOp::kWrite,  PktOp::kWrite,     PktOp::kWriteImm,
-                                    PktOp::kReduce, PktOp::kReduceImm, PktOp::kReadRequest,
-                                    PktOp::kSend,   PktOp::kSendImm};
+  static constexpr PktOp kFirst[] = {PktOp::kWrite,       PktOp::kWrite,      PktOp::kWrite,
+                                     PktOp::kReduce,      PktOp::kReduce,     PktOp::kReadRequest,
+                                     PktOp::kSend,        PktOp::kSend,       PktOp::kWrite,
+                                     PktOp::kCompareSwap, PktOp::kCompareSwap};
+  static constexpr PktOp kLast[] = {PktOp::kWrite,    PktOp::kWrite,      PktOp::kWriteImm,
+                                    PktOp::kReduce,   PktOp::kReduceImm,  PktOp::kReadRequest,
+                                    PktOp::kSend,     PktOp::kSendImm,    PktOp::kWrite,
+                                    PktOp::kFetchAdd, PktOp::kCompareSwap};
   Packet p;
   p.len = std::min(w.length - offset, mtu);
   p.last = offset + p.len == w.length;
-  p.opcode = raw((p.last ? kLast : kFirst)[w.opcode & 7]);
+  p.opcode = raw((p.last ? kLast : kFirst)[w.opcode]);
   p.vc = w.vc;
   p.red_op = w.red_op;
   p.red_dtype = w.red_dtype;
@@ -101,6 +112,8 @@ inline Packet packet_of(const Wqe& w, uint32_t mtu, uint32_t offset, uint32_t nu
   p.raddr = w.raddr + offset;
   p.rkey = w.rkey;
   p.imm = w.imm;
+  p.inl = w.inl;
+  if (is_atomic(p.opcode)) p.len = 16, p.inl = true;  // the operands
   if (is_send(p.opcode)) p.raddr = uint64_t(number & 0xffffff) << 32 | offset, p.rkey = w.length;
   if (is_send(p.opcode) || has_imm(p.opcode)) p.rnum = number & 127;
   return p;
@@ -175,7 +188,7 @@ class Monitor {
     if (!on) return;
     if (d.opcode == raw(PktOp::kAck)) {
       ack_out(c, plane, d);
-    } else if (d.opcode == raw(PktOp::kReadResponse)) {
+    } else if (is_response(d.opcode)) {
       Qp& q = qps_[c][d.src_qpn];
       if (q.flux || !q.receiver.valid) return;
       need(q.ctx.planes >> plane & 1, c, d.src_qpn, "READ response on a plane outside the mask");
@@ -194,7 +207,7 @@ class Monitor {
     if (q.flux) q.dirty_rx = true;
     if (h.src_node != q.ctx.remote_node) return;
     if (h.opcode == raw(PktOp::kAck)) return ack_in(c, q, h);
-    if (h.opcode == raw(PktOp::kReadResponse)) return;
+    if (is_response(h.opcode)) return;
     Receiver& r = q.receiver;
     if (!r.valid) return;
     r.came_by |= 1u << plane;
@@ -222,7 +235,7 @@ class Monitor {
     if (!on || !qps_[c].count(h.dst_qpn)) return 0;
     Qp& q = qps_[c][h.dst_qpn];
     (void)plane;
-    if (h.opcode == raw(PktOp::kReadResponse)) {
+    if (is_response(h.opcode)) {
       ++totals[c].reads;
       return q.life;
     }
@@ -249,7 +262,7 @@ class Monitor {
     if (!on || !qps_[c].count(h.dst_qpn)) return;
     Qp& q = qps_[c][h.dst_qpn];
     if (q.life != life || q.flux) return;
-    if (h.opcode == raw(PktOp::kReadResponse)) {
+    if (is_response(h.opcode)) {
       Sender& s = q.sender;
       const uint64_t i = index_tx(q, h.psn);
       if (!s.valid || i < s.base || i >= s.next) return;
@@ -398,7 +411,8 @@ class Monitor {
     const uint64_t i = index_tx(q, d.psn);
     need(i <= s.next && i >= s.base, c, d.src_qpn, "PSN that is neither new nor outstanding",
          d.psn);
-    const bool read = d.opcode == raw(PktOp::kReadRequest);
+    // Acknowledged by their data.
+    const bool read = d.opcode == raw(PktOp::kReadRequest) || is_atomic(d.opcode);
     if (i < s.next) {
       ++totals[c].resent;
       const Sent& p = s.window[i - s.base];
@@ -468,7 +482,8 @@ class Monitor {
     same(d.raddr, w.raddr, "raddr");
     same(d.rkey, w.rkey, "rkey");
     same(d.rnum, w.rnum, "rnum");
-    if (carries_payload(d.opcode) && w.len != 0) same(d.laddr, w.laddr, "laddr");
+    same(d.inl, w.inl, "inl");
+    if (carries_payload(d.opcode) && w.len != 0 && !d.inl) same(d.laddr, w.laddr, "laddr");
     if (has_imm(d.opcode)) same(d.imm, w.imm, "imm");
     if (is_reduce(d.opcode)) same(d.red_op, w.red_op, "red_op");
     if (is_reduce(d.opcode)) same(d.red_dtype, w.red_dtype, "red_dtype");

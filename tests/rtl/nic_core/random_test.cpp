@@ -1093,7 +1093,7 @@ TEST(Speed, SmallMessages) {
   b.run_until([&] { return sent() >= 1800; });
   const double per = static_cast<double>(b.cycles - start) / static_cast<double>(sent() - first);
   std::printf("one message of 64 bytes in %.2f cycles\n", per);
-  EXPECT_LT(per, 4.5);
+  EXPECT_LT(per, 2.6);
   b.settle();
 }
 

@@ -76,9 +76,10 @@ class CaptureTest : public ::testing::Test {
   Link up{"card1.plane0.up", 100, 100}, down{"card1.plane0.down", 100, 100};
 };
 
-constexpr PktOp kOps[] = {PktOp::kWrite,        PktOp::kWriteImm,  PktOp::kAck,
-                          PktOp::kReduce,       PktOp::kReduceImm, PktOp::kReadRequest,
-                          PktOp::kReadResponse, PktOp::kSend,      PktOp::kSendImm};
+constexpr PktOp kOps[] = {PktOp::kWrite,        PktOp::kWriteImm,    PktOp::kAck,
+                          PktOp::kReduce,       PktOp::kReduceImm,   PktOp::kReadRequest,
+                          PktOp::kReadResponse, PktOp::kSend,        PktOp::kSendImm,
+                          PktOp::kFetchAdd,     PktOp::kCompareSwap, PktOp::kAtomicResponse};
 
 TEST_F(CaptureTest, TsharkReadsFramesOfEveryKind) {
   struct Sent {
@@ -97,7 +98,7 @@ TEST_F(CaptureTest, TsharkReadsFramesOfEveryKind) {
     for (Link* link : {&up, &down})
       for (const PktOp op : kOps)
         for (const size_t payload : {4, 5, 8, 64, 1020, 4096}) {
-          if ((op == PktOp::kAck || op == PktOp::kReadRequest) && payload != 4) continue;
+          if (!packet::op_info(op).payload && payload != 4) continue;
           const bool reduce = op == PktOp::kReduce || op == PktOp::kReduceImm;
           if (reduce && payload % 4 != 0) continue;
           const Frame f = frame_of(op, payload, psn++);

@@ -114,6 +114,11 @@ class SoftCard : public driver::Transport {
       throw std::logic_error("soft card: write of register " + std::to_string(offset));
     }
   }
+  void write_burst(unsigned, uint64_t offset, const uint8_t* bytes64) override {
+    using namespace spec::reg;
+    const auto tail = static_cast<uint16_t>(spec::Wqe::unpack(bytes64).index + 1);
+    doorbell((offset - kDbPush) / kDbPushStride * kDbSqStride, tail);
+  }
   uint8_t* hbm() override { return hbm_.data(); }
   uint64_t hbm_size() const override { return hbm_.size(); }
   uint32_t config_read32(unsigned offset) override {

@@ -704,6 +704,115 @@ TEST_F(ReceiveRing, HostWorkIsCharged) {
   EXPECT_EQ(card.charged.size(), 2u);
 }
 
+// -------------------------------------------------- pushed entries, inline data, counters
+
+TEST_F(Driver, PushIsOneWriteAndInTheRing) {
+  Device& d = open();
+  QpConfig cfg;
+  cfg.scq = cfg.rcq = d.create_cq(4).cqn();
+  Qp& qp = connected(cfg);
+  card.charged.clear();
+  qp.push(write_wqe(7));
+  EXPECT_EQ(card.pushes, 1u);
+  ASSERT_EQ(card.executed.size(), 1u);
+  EXPECT_EQ(card.executed[0].wr_id, write_wqe(7).wr_id);
+  EXPECT_EQ(card.charged[HostCost::kPostWqe], 1u);
+  EXPECT_EQ(card.charged[HostCost::kPush], 1u);
+  EXPECT_EQ(card.charged.size(), 2u);
+  // What is posted already goes first, by its doorbell.
+  qp.post(write_wqe(8));
+  qp.push(write_wqe(9));
+  EXPECT_EQ(card.pushes, 2u);
+  EXPECT_EQ(card.charged[HostCost::kDoorbell], 1u);
+  ASSERT_EQ(card.executed.size(), 3u);
+  EXPECT_EQ(card.executed[1].wr_id, write_wqe(8).wr_id);
+  EXPECT_EQ(card.executed[2].wr_id, write_wqe(9).wr_id);
+  EXPECT_EQ(card.executed[2].index, 2u);
+  qp.ring();  // nothing left to tell
+  EXPECT_EQ(card.charged[HostCost::kDoorbell], 1u);
+}
+
+TEST_F(Driver, PushBeforeConnectIsAPost) {
+  Device& d = open();
+  QpConfig cfg;
+  cfg.scq = cfg.rcq = d.create_cq(4).cqn();
+  cfg.sq_log2 = 1;
+  Qp& qp = d.create_qp(cfg);
+  qp.push(write_wqe(1));
+  qp.push(write_wqe(2));
+  EXPECT_THAT(message<UsageError>([&] { qp.push(write_wqe(3)); }), HasSubstr("are in use"));
+  EXPECT_EQ(card.pushes, 0u);
+  qp.connect(1, 2, 3, 4);
+  EXPECT_EQ(card.pushes, 0u);
+  EXPECT_EQ(card.executed.size(), 2u);
+}
+
+TEST_F(Driver, InlinePayload) {
+  uint8_t data[17];
+  for (uint8_t i = 0; i < 17; ++i) data[i] = static_cast<uint8_t>(0xA0 + i);
+  spec::Wqe w;
+  set_inline(w, data, 16);
+  EXPECT_EQ(w.inl, 1);
+  EXPECT_EQ(w.length, 16u);
+  EXPECT_EQ(w.operand0, 0xA7A6A5A4A3A2A1A0u);
+  EXPECT_EQ(w.operand1, 0xAFAEADACABAAA9A8u);
+  set_inline(w, data, 3);
+  EXPECT_EQ(w.length, 3u);
+  EXPECT_EQ(w.operand0, 0xA2A1A0u);
+  EXPECT_EQ(w.operand1, 0u);
+  set_inline(w, nullptr, 0);
+  EXPECT_EQ(w.length, 0u);
+  EXPECT_THAT(message<UsageError>([&] { set_inline(w, data, 17); }),
+              HasSubstr("bytes = 17 is not in 0..16"));
+  EXPECT_THROW(set_inline(w, nullptr, 1), UsageError);
+}
+
+TEST_F(Driver, Counters) {
+  Device& d = open();
+  card.counters[0] = {5, 6};
+  const uint32_t a = d.create_counter(), b = d.create_counter();
+  EXPECT_NE(a, b);
+  EXPECT_EQ(card.counters[a].success, 0u);
+  EXPECT_EQ(card.counters[a].failure, 0u);
+  d.write_counter(b, {0xFFFFFFF0, 3});
+  d.add_to_counter(b, 0x20);
+  EXPECT_EQ(d.read_counter(b).success, 0x10u);
+  EXPECT_EQ(d.read_counter(b).failure, 3u);
+  EXPECT_EQ(d.read_counter(a).success, 0u);
+  // OBJ_DATA was overwritten by the device: all of it is written again.
+  d.write_counter(a, {0x10, 3});
+  EXPECT_EQ(card.counters[a].success, 0x10u);
+  EXPECT_EQ(card.counters[a].failure, 3u);
+  d.destroy_counter(a);
+  EXPECT_THAT(message<UsageError>([&] { d.read_counter(a); }),
+              HasSubstr(std::to_string(a) + " is not a counter of this device"));
+  EXPECT_THROW(d.destroy_counter(a), UsageError);
+  EXPECT_THROW(d.write_counter(a, {}), UsageError);
+  EXPECT_THROW(d.add_to_counter(a, 1), UsageError);
+  card.fail_result = static_cast<uint32_t>(spec::ObjResult::kBadIndex);
+  EXPECT_THAT(message<DeviceError>([&] { d.create_counter(); }), HasSubstr("of counter "));
+  for (unsigned i = 1; i < spec::kNicNumCtr; ++i) d.create_counter();
+  EXPECT_THROW(d.create_counter(), UsageError);
+}
+
+TEST_F(Driver, CountersOfAQueuePair) {
+  Device& d = open();
+  QpConfig cfg;
+  cfg.scq = cfg.rcq = d.create_cq(4).cqn();
+  const auto ctr = static_cast<uint16_t>(d.create_counter());
+  cfg.imm_counter = true;
+  cfg.error_counter = ctr;
+  const Qp& qp = connected(cfg);
+  EXPECT_EQ(card.qps.at(qp.qpn()).ctx.imm_ctr, 1);
+  EXPECT_EQ(card.qps.at(qp.qpn()).ctx.err_ctr_v, 1);
+  EXPECT_EQ(card.qps.at(qp.qpn()).ctx.err_ctr, ctr);
+  cfg.error_counter = static_cast<uint16_t>(ctr + 1);
+  EXPECT_THAT(message<UsageError>([&] { d.create_qp(cfg); }), HasSubstr("error_counter"));
+  cfg.error_counter.reset();
+  cfg.rq_log2 = 2;
+  EXPECT_THAT(message<UsageError>([&] { d.create_qp(cfg); }), HasSubstr("imm_counter"));
+}
+
 // ----------------------------------------------------------------------- bad arguments
 
 TEST_F(Driver, ArgumentsAreRefusedByName) {

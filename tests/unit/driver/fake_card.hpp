@@ -55,6 +55,8 @@ class FakeCard : public Transport {
   uint64_t longest_wait = 0;
   unsigned live_buffers = 0;
   unsigned cq_overflows = 0;
+  unsigned pushes = 0;
+  std::map<uint32_t, CounterValue> counters;
   uint32_t command = 0;
   uint32_t ctrl = 0;
   struct QpState {
@@ -190,7 +192,8 @@ class FakeCard : public Transport {
       cqe.byte_len = wqe.length;
       cqe.opcode = wqe.opcode;
       cqe.sq_head = qp.head;
-      if (wqe.opcode > static_cast<uint8_t>(spec::WqeOp::kSendImm)) {
+      if (wqe.opcode > static_cast<uint8_t>(spec::WqeOp::kWait) ||
+          wqe.opcode == static_cast<uint8_t>(spec::WqeOp::kRecv)) {
         cqe.status = static_cast<uint8_t>(spec::CqeStatus::kBadOpcode);
       }
       if (wqe.signalled || cqe.status != 0) complete(qp.ctx.scq, cqe);
@@ -259,6 +262,25 @@ class FakeCard : public Transport {
     } else {
       throw TransportError("write of a register the fake card does not have");
     }
+  }
+
+  void write_burst(unsigned bar, uint64_t offset, const uint8_t* bytes64) override {
+    using namespace spec::reg;
+    check(bar, offset);
+    if (bar != 4 || offset < kDbPush || (offset - kDbPush) % kDbPushStride != 0)
+      throw std::logic_error("burst outside the push window");
+    time += 10;
+    log.push_back({'p', bar, offset, 0});
+    const auto qpn = static_cast<uint32_t>((offset - kDbPush) / kDbPushStride);
+    QpState& qp = qps.at(qpn);
+    const spec::Wqe entry = spec::Wqe::unpack(bytes64);
+    const uint32_t mask = (1u << qp.ctx.sq_log2) - 1;
+    if (std::memcmp(host(qp.ctx.sq_base + (entry.index & mask) * spec::Wqe::kBytes), bytes64,
+                    spec::Wqe::kBytes) != 0)
+      throw std::logic_error("pushed entry is not in the ring");
+    if (entry.index != qp.tail) throw std::logic_error("pushed entry skips others");
+    ++pushes;
+    doorbell(qpn * kDbSqStride, static_cast<uint16_t>(entry.index + 1));
   }
 
   uint8_t* hbm() override { return hbm_.data(); }
@@ -364,9 +386,9 @@ class FakeCard : public Transport {
     switch (op) {
       case spec::ObjOp::kWriteQp: {
         const auto ctx = spec::QpCtx::unpack(obj_data_.data());
-        const bool fits = ctx.rq_ring
-                              ? ctx.rq_log2 <= spec::kNicMaxRingLog2 && ctx.rq_base % 64 == 0
-                              : ctx.rq_log2 == 0 && ctx.rq_base == 0;
+        const bool fits = ctx.rq_ring ? !ctx.imm_ctr && ctx.rq_log2 <= spec::kNicMaxRingLog2 &&
+                                            ctx.rq_base % 64 == 0
+                                      : ctx.rq_log2 == 0 && ctx.rq_base == 0;
         if (!fits) {
           result_ = static_cast<uint32_t>(spec::ObjResult::kBadValue);
           break;
@@ -392,6 +414,19 @@ class FakeCard : public Transport {
         s.pack(obj_data_.data());
         break;
       }
+      case spec::ObjOp::kWriteCtr: {
+        const auto ctr = spec::Ctr::unpack(obj_data_.data());
+        counters[index] = {ctr.success, ctr.failure};
+        break;
+      }
+      case spec::ObjOp::kReadCtr: {
+        spec::Ctr ctr;
+        ctr.success = counters[index].success;
+        ctr.failure = counters[index].failure;
+        obj_data_ = {};
+        ctr.pack(obj_data_.data());
+        break;
+      }
       case spec::ObjOp::kSetError:
         fail(index);
         break;
@@ -402,6 +437,11 @@ class FakeCard : public Transport {
 
   void doorbell(uint64_t offset, uint32_t value) {
     using namespace spec::reg;
+    if (offset >= kDbCtr) {
+      counters[static_cast<uint32_t>((offset - kDbCtr) / kDbCtrStride)].success +=
+          static_cast<uint16_t>(value);
+      return;
+    }
     if (offset >= kDbCq) {
       CqState& cq = cqs.at(static_cast<uint32_t>((offset - kDbCq) / kDbCqStride));
       cq.consumer = static_cast<uint16_t>(value);

@@ -4,7 +4,7 @@
 // Writes random frames of every operation to a pcap file, FCS included, and what they say to
 // standard output, one line a frame:
 //   opcode psn dst_qpn ack_req becn plane src_node dst_node vc ecn payload_bytes raddr rkey imm
-//   syndrome msn read_len send_number send_offset send_length
+//   syndrome msn read_len send_number send_offset send_length swap_add compare original
 // usage: frame_pcap FILE FRAMES_PER_OPCODE
 #include <cinttypes>
 #include <cstdio>
@@ -61,12 +61,13 @@ int main(int argc, char** argv) {
       put32(out, static_cast<uint32_t>(bytes.size()));
       out.write(reinterpret_cast<const char*>(bytes.data()),
                 static_cast<std::streamsize>(bytes.size()));
-      std::printf("%u %u %u %u %u %u %u %u %u %u %zu %" PRIu64 " %u %u %u %u %u %u %u %u\n",
+      std::printf("%u %u %u %u %u %u %u %u %u %u %zu %" PRIu64 " %u %u %u %u %u %u %u %u %" PRIu64
+                  " %" PRIu64 " %" PRIu64 "\n",
                   static_cast<unsigned>(f.opcode), f.psn, f.dst_qpn, f.ack_req ? 1u : 0u,
                   f.becn ? 1u : 0u, f.plane, f.src_node, f.dst_node, static_cast<unsigned>(f.vc),
                   static_cast<unsigned>(f.ecn), f.payload.size(), f.raddr, f.rkey, f.imm,
                   static_cast<unsigned>(f.syndrome), f.msn, f.read_len, f.send_number,
-                  f.send_offset, f.send_length);
+                  f.send_offset, f.send_length, f.swap_add, f.compare, f.original);
     }
   }
   out.close();

@@ -21,8 +21,9 @@ from scapy.layers.l2 import Ether
 PER_OPCODE = 200
 SEND, SEND_IMM, WRITE, WRITE_IMM = 0x04, 0x05, 0x0A, 0x0B
 READ_REQUEST, READ_RESPONSE, ACK = 0x0C, 0x10, 0x11
+ATOMIC_RESPONSE, COMPARE_SWAP, FETCH_ADD = 0x12, 0x13, 0x14
 NAMES = ("opcode psn dst_qpn ack_req becn plane src_node dst_node vc ecn payload_bytes raddr rkey "
-         "imm syndrome msn read_len send_number send_offset send_length").split()
+         "imm syndrome msn read_len send_number send_offset send_length swap_add compare original").split()
 
 
 def read_pcap(path):
@@ -61,7 +62,9 @@ def check_tshark(path, told):
            "infiniband.bth.padcnt ip.src ip.dst ip.dsfield.dscp ip.dsfield.ecn eth.fcs.status "
            "ip.checksum.status udp.dstport eth.src eth.dst").split()
     ext = ("infiniband.reth.va infiniband.reth.r_key infiniband.reth.dmalen infiniband.immdt "
-           "infiniband.aeth.syndrome infiniband.aeth.msn data.data").split()
+           "infiniband.aeth.syndrome infiniband.aeth.msn data.data infiniband.atomiceth.swapdt "
+           "infiniband.atomiceth.cmpdt "
+           "infiniband.atomicacketh.origremdt").split()
     args = ["-T", "fields"]
     for field in bth + ext:
         args += ["-e", field]
@@ -100,7 +103,14 @@ def check_tshark(path, told):
         if w["opcode"] in (WRITE_IMM, SEND_IMM):
             imm = got["infiniband.immdt"].replace(":", "").split(",")[0]  # shown twice
             assert int(imm, 16) == w["imm"], (got, w)
-        if w["opcode"] in (READ_RESPONSE, ACK):
+        if w["opcode"] in (COMPARE_SWAP, FETCH_ADD):
+            assert number("infiniband.reth.va") == w["raddr"], (got, w)
+            assert number("infiniband.reth.r_key") == w["rkey"], (got, w)
+            assert number("infiniband.atomiceth.swapdt") == w["swap_add"], (got, w)
+            assert number("infiniband.atomiceth.cmpdt") == w["compare"], (got, w)
+        if w["opcode"] == ATOMIC_RESPONSE:
+            assert number("infiniband.atomicacketh.origremdt") == w["original"], (got, w)
+        if w["opcode"] in (READ_RESPONSE, ACK, ATOMIC_RESPONSE):
             assert number("infiniband.aeth.syndrome") == w["syndrome"], (got, w)
             assert number("infiniband.aeth.msn") == w["msn"], (got, w)
         if w["opcode"] in (SEND, SEND_IMM):

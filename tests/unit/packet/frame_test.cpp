@@ -104,6 +104,33 @@ TEST(Frame, SendBytes) {
   EXPECT_EQ(behind_bth(), with_imm);
 }
 
+// Operands in network order behind address and key, as InfiniBand has it.
+TEST(Frame, AtomicBytes) {
+  Frame f;
+  f.raddr = 0x0102030405060708;
+  f.rkey = 0x11121314;
+  f.swap_add = 0x2122232425262728;
+  f.compare = 0x3132333435363738;
+  f.original = 0x4142434445464748;
+  f.msn = 0x515253;
+  const auto behind_bth = [&f] {
+    const Bytes bytes = build(f);
+    EXPECT_EQ(bytes[42], static_cast<uint8_t>(f.opcode));
+    EXPECT_EQ(bytes[43], 0x00);
+    return Bytes(bytes.begin() + 54, bytes.end() - 8);
+  };
+  const Bytes request = {0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x11, 0x12,
+                         0x13, 0x14, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,
+                         0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38};
+  f.opcode = spec::PktOp::kFetchAdd;
+  EXPECT_EQ(behind_bth(), request);
+  f.opcode = spec::PktOp::kCompareSwap;
+  EXPECT_EQ(behind_bth(), request);
+  f.opcode = spec::PktOp::kAtomicResponse;
+  const Bytes answer = {0x1F, 0x51, 0x52, 0x53, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48};
+  EXPECT_EQ(behind_bth(), answer);
+}
+
 TEST(Frame, RoundTrip) {
   auto rng = ubl::test::rng(2);
   for (int i = 0; i < 5'000; ++i) {

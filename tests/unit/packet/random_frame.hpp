@@ -10,9 +10,10 @@
 namespace ubl::test {
 
 inline constexpr std::array kAllOps = {
-    spec::PktOp::kWrite,        spec::PktOp::kWriteImm,  spec::PktOp::kAck,
-    spec::PktOp::kReduce,       spec::PktOp::kReduceImm, spec::PktOp::kReadRequest,
-    spec::PktOp::kReadResponse, spec::PktOp::kSend,      spec::PktOp::kSendImm};
+    spec::PktOp::kWrite,        spec::PktOp::kWriteImm,    spec::PktOp::kAck,
+    spec::PktOp::kReduce,       spec::PktOp::kReduceImm,   spec::PktOp::kReadRequest,
+    spec::PktOp::kReadResponse, spec::PktOp::kSend,        spec::PktOp::kSendImm,
+    spec::PktOp::kFetchAdd,     spec::PktOp::kCompareSwap, spec::PktOp::kAtomicResponse};
 
 /// A frame of this operation with every field random, as parse gives it back.
 inline packet::Frame random_frame(std::mt19937_64& rng, spec::PktOp opcode) {
@@ -50,6 +51,13 @@ inline packet::Frame random_frame(std::mt19937_64& rng, spec::PktOp opcode) {
     f.send_offset = static_cast<uint32_t>(rng());
     f.send_length = static_cast<uint32_t>(rng());
   }
+  if (op.atomiceth) {
+    f.raddr = rng();
+    f.rkey = static_cast<uint32_t>(rng());
+    f.swap_add = rng();
+    f.compare = rng();
+  }
+  if (op.atomicacketh) f.original = rng();
   if (op.sackh) {
     for (auto& x : f.seen) x = static_cast<uint16_t>(rng());
     for (auto& x : f.placed) x = static_cast<uint8_t>(rng());

@@ -48,7 +48,19 @@ struct MrRights {
   bool remote_reduce = true;
   bool local_write = true;  ///< target of own READs, receive buffers
   bool remote_read = true;
+  bool remote_atomic = true;
 };
+
+/// A counter of the card: what an entry with `bump`, an immediate, a failed QP or the host counts,
+/// and what an entry `wait` waits for. Both numbers modulo 2^32.
+struct CounterValue {
+  uint32_t success = 0;
+  uint32_t failure = 0;
+};
+
+/// Makes `bytes` bytes (at most kNicMaxInline, else UsageError) the payload of a WRITE, SEND or
+/// REDUCE: the card reads no memory for them.
+void set_inline(spec::Wqe& wqe, const void* data, size_t bytes);
 
 /// A registered range of card addresses. `key` is both lkey and rkey.
 struct Mr {
@@ -85,7 +97,14 @@ struct QpConfig {
   uint8_t pd = 0;
   uint32_t scq = 0;
   uint32_t rcq = 0;
-  uint16_t window = 256;                      ///< packets in flight, 1..kNicMaxWindow
+  uint16_t window = 256;  ///< packets in flight, 1..kNicMaxWindow
+  /// ring() pushes when there is one entry to tell: the device need not read it, which is half of a
+  /// small message's latency; a push costs the host a little more than a doorbell.
+  bool push = false;
+  /// First congestion window in packets, 1..window; 0: as `window`. ECN marks make it smaller.
+  uint16_t cwnd = 0;
+  /// false: marks change nothing, `window` alone limits.
+  bool congestion_control = true;
   spec::MtuCode mtu = spec::MtuCode::kB4096;  ///< of both ends, for SEND
   /// Time-outs without progress before the QP fails, 0..15. The first one comes after one to two
   /// periods of the timeout register, the next after 2, 4, 8, ... periods.
@@ -95,6 +114,11 @@ struct QpConfig {
   /// log2 of the entries of a receive ring, 0..kNicMaxRingLog2: the QP takes SENDs into the buffers
   /// of post_recv(). Nothing: receives are only counted, have no buffer and take immediates only.
   std::optional<unsigned> rq_log2 = std::nullopt;
+  /// Immediates of WRITE and REDUCE count in counter imm[15:0] and consume no receive, complete
+  /// nothing. Without a receive ring only.
+  bool imm_counter = false;
+  /// Counter in which a failure of the QP counts.
+  std::optional<uint16_t> error_counter = std::nullopt;
 };
 
 /// A buffer for one SEND, or for one immediate of a WRITE or REDUCE, which leaves it untouched.
@@ -125,8 +149,12 @@ class Qp {
   /// Writes one entry into the ring; UsageError when full. The device sees it after ring(). What
   /// the entry says is the device's to check: a bad one completes with an error status.
   void post(const spec::Wqe& wqe);
-  /// Tells the device about all posted entries (one doorbell).
+  /// Tells the device about all posted entries (one doorbell, or push).
   void ring();
+  /// Posts one entry and hands it to the device with the same write that rings: the device does not
+  /// have to read it. What was posted before and not told comes by ring() first, so push on its
+  /// own. Before connect() it is post().
+  void push(const spec::Wqe& wqe);
   /// Without a receive ring: lets the device accept `n` more immediates, 1..32767 (one doorbell).
   void post_receives(unsigned n);
   /// With a receive ring: receives that can be posted now. Every posted receive completes exactly
@@ -147,6 +175,7 @@ class Qp {
  private:
   friend class Device;
   Qp(Device& dev, uint32_t qpn, const QpConfig& cfg);
+  void push_last();
   void need_receive_ring(const char* call, bool needed = true) const;
   void on_receive(const spec::Cqe& cqe);
   Device& dev_;
@@ -188,6 +217,15 @@ class Device {
   Mr register_mr(uint64_t base, uint64_t length, MrRights rights = {}, uint8_t pd = 0);
   void deregister_mr(const Mr& mr);
 
+  /// A counter that nobody uses, set to zero. UsageError when all kNicNumCtr are taken.
+  uint32_t create_counter();
+  /// Nothing may count in it or wait for it any more.
+  void destroy_counter(uint32_t index);
+  void write_counter(uint32_t index, CounterValue value);
+  CounterValue read_counter(uint32_t index);
+  /// Adds to `success` (one doorbell).
+  void add_to_counter(uint32_t index, uint16_t count);
+
   /// Bytes of HBM, from card address 0.
   uint64_t hbm_size() const { return hbm_size_; }
   /// HBM allocator (64-byte aligned, first fit); UsageError when full.
@@ -211,6 +249,9 @@ class Device {
   friend class Qp;
   friend class Cq;
   struct Impl;
+  void check_counter(const char* call, uint32_t index) const;
+  /// The first `count` bytes (a multiple of 4) of OBJ_DATA as a command left it.
+  void read_object_data(uint8_t* bytes, size_t count);
   Transport& transport_;
   uint16_t node_ = 0;
   unsigned planes_ = 0;

@@ -19,8 +19,9 @@ struct HostCostEntry {
   const char* unit;
 };
 
-inline constexpr std::array<HostCostEntry, 7> kHostCosts{{
+inline constexpr std::array<HostCostEntry, 8> kHostCosts{{
     {HostCost::kDoorbell, 60'000, "write"},
+    {HostCost::kPush, 75'000, "write"},
     {HostCost::kPoll, 10'000, "look"},
     {HostCost::kPostWqe, 20'000, "entry"},
     {HostCost::kCopyBytes, 100, "byte"},  // 10 GB/s

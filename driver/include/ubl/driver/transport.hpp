@@ -21,6 +21,7 @@ class TransportError : public std::runtime_error {
 /// Kinds of work a host CPU does; the cost of each is in docs/reference/host-costs.md.
 enum class HostCost : uint8_t {
   kDoorbell,     ///< one posted MMIO write of a doorbell (count: writes)
+  kPush,         ///< one posted write of 64 bytes through a write-combining mapping (count: writes)
   kPoll,         ///< one look at a completion queue entry in cache (count: looks)
   kPostWqe,      ///< writing one 64-byte queue entry (count: entries)
   kCopyBytes,    ///< copying payload by CPU (count: bytes)
@@ -45,6 +46,10 @@ class Transport {
   /// Register access; `bar` is 0 or 4, `offset` a multiple of 4. Reads are round trips.
   virtual uint32_t read32(unsigned bar, uint64_t offset) = 0;
   virtual void write32(unsigned bar, uint64_t offset, uint32_t value) = 0;
+
+  /// Writes 64 bytes, `offset` a multiple of 64, through a write-combining mapping: posted, in
+  /// order with write32, as eight writes of 8 bytes in rising order that nothing separates.
+  virtual void write_burst(unsigned bar, uint64_t offset, const uint8_t* bytes64) = 0;
 
   /// BAR2 (HBM aperture): pointer to card address 0 and its usable bytes.
   virtual uint8_t* hbm() = 0;

@@ -205,6 +205,13 @@ package ubl_pkg;
   localparam logic [31:0] RegDbCq = 32'h00004000;  // wo: consumer index of CQ n
   localparam int unsigned RegDbCqStride = 8;
   localparam int unsigned RegDbCqCount = 64;
+  localparam logic [31:0] RegDbCtr = 32'h00004400;  // wo: number added to success of counter n
+  localparam int unsigned RegDbCtrStride = 4;
+  localparam int unsigned RegDbCtrCount = 256;
+  // wo: first of the 64 bytes of a send ring entry of QP n: 8 writes of 8 bytes, in order
+  localparam logic [31:0] RegDbPush = 32'h00040000;
+  localparam int unsigned RegDbPushStride = 64;
+  localparam int unsigned RegDbPushCount = 1024;
 
   // Registers of msix: BAR4, base 0x10000
   // MSI-X table and pending bits, each in a page of its own
@@ -256,6 +263,9 @@ package ubl_pkg;
   localparam int unsigned LinkRethBytes = 16;  // RDMA extended transport header
   localparam int unsigned LinkAethBytes = 4;  // ACK extended transport header
   localparam int unsigned LinkImmdtBytes = 4;  // immediate data header
+  localparam int unsigned LinkAtomicethBytes = 28;  // atomic extended transport header
+  // atomic acknowledgement extended transport header
+  localparam int unsigned LinkAtomicackethBytes = 8;
   localparam int unsigned LinkRedhBytes = 4;  // vendor REDUCE header
   localparam int unsigned LinkSendhBytes = 12;  // vendor SEND header
   localparam int unsigned LinkSackhBytes = 52;  // vendor selective acknowledgement header
@@ -307,6 +317,10 @@ package ubl_pkg;
     // RC Acknowledge: BTH AETH SACKH; PSN: all up to it are placed (a NAK: the packet it is about,
     // all before are placed)
     PktOpAck = 8'h11,
+    // RC Atomic Acknowledge: BTH AETH AtomicAckETH; PSN of the request; travels on VC bulk
+    PktOpAtomicResponse = 8'h12,
+    PktOpCompareSwap = 8'h13,  // RC Compare Swap: BTH AtomicETH; travels on VC req
+    PktOpFetchAdd = 8'h14,  // RC Fetch Add: BTH AtomicETH; travels on VC req
     PktOpReduce = 8'hc0,  // vendor REDUCE: BTH RETH REDH payload
     PktOpReduceImm = 8'hc1  // vendor REDUCE with Immediate: BTH RETH REDH ImmDt payload
   } pkt_op_e;
@@ -322,13 +336,31 @@ package ubl_pkg;
 
   // REDUCE operation
   typedef enum logic [3:0] {
-    RedOpAdd = 4'h0  // sum
+    RedOpAdd = 4'h0,  // sum
+    RedOpMin = 4'h1,  // the smaller one; NaN if either is NaN
+    RedOpMax = 4'h2  // the larger one; NaN if either is NaN
   } red_op_e;
 
   // REDUCE element type
   typedef enum logic [3:0] {
-    RedTypeF32 = 4'h0  // IEEE binary32, RNE, canonical NaN
+    RedTypeF32 = 4'h0,  // IEEE binary32, RNE, canonical NaN
+    RedTypeF16 = 4'h1,  // IEEE binary16, RNE, canonical NaN
+    RedTypeBf16 = 4'h2,  // bfloat16, RNE, canonical NaN
+    RedTypeI32 = 4'h3  // 32-bit two's complement, sums modulo 2^32
   } red_type_e;
+
+  // what FP32 elements are on the wire; sw/numerics/README.md, Wire formats
+  typedef enum logic [2:0] {
+    WireFormatNone = 3'h0,  // FP32, the bits as they are
+    WireFormatFp16 = 3'h1,  // IEEE binary16
+    WireFormatBf16 = 3'h2,  // bfloat16
+    WireFormatE4m3 = 3'h3,  // OFP8 E4M3
+    WireFormatE5m2 = 3'h4,  // OFP8 E5M2
+    WireFormatInt4 = 3'h5,  // 4-bit integers, a scale for each 32 elements
+    // 2 of each 4 elements as 4-bit integers, a scale for each 64 elements
+    WireFormatSparse8 = 3'h6,
+    WireFormatTopk = 3'h7  // FP32 elements of at least a threshold, and a mask
+  } wire_format_e;
 
   // Ethernet II header
   // 14 bytes, big endian
@@ -427,6 +459,23 @@ package ubl_pkg;
   } immdt_t;
   localparam int unsigned ImmdtBytes = 4;
 
+  // atomic extended transport header
+  // 28 bytes, big endian
+  typedef struct packed {
+    logic [63:0] va;  // remote card address, a multiple of 8
+    logic [31:0] rkey;  // remote key
+    logic [63:0] swap_add;  // number to add, or new value
+    logic [63:0] compare;  // compare_swap: value to compare with; fetch_add: 0
+  } atomiceth_t;
+  localparam int unsigned AtomicethBytes = 28;
+
+  // atomic acknowledgement extended transport header
+  // 8 bytes, big endian
+  typedef struct packed {
+    logic [63:0] original;  // value before
+  } atomicacketh_t;
+  localparam int unsigned AtomicackethBytes = 8;
+
   // ACK extended transport header
   // 4 bytes, big endian
   typedef struct packed {
@@ -501,6 +550,15 @@ package ubl_pkg;
   // READ packets of a QP in flight: what a responder must be able to keep; more than a round trip
   // at line rate
   localparam int unsigned NicMaxReads = 32;
+  localparam int unsigned NicNumCtr = 256;  // counters of a card
+  localparam int unsigned NicMaxInline = 16;  // payload bytes an entry can carry itself
+  // entries of send rings being read at a time: one per 1.5 cycles over a read of 600 ns
+  localparam int unsigned NicSqTags = 512;
+  localparam int unsigned NicCwndFrac = 6;  // fraction bits of a congestion window
+  localparam int unsigned NicDefaultCcStep = 64;  // one packet in a round trip
+  // bytes that a packet counts for besides its payload: two flits
+  localparam int unsigned NicPaceHeader = 128;
+  localparam int unsigned NicPaceEarly = 32;  // cycles by which a packet may start before its time
   // cycles without progress before packets are sent again (21 us): several round trips through full
   // queues
   localparam int unsigned NicDefaultTimeout = 16384;
@@ -522,23 +580,29 @@ package ubl_pkg;
     WqeOpRead = 8'h05,  // read remote bytes into local memory; VC req
     WqeOpSend = 8'h06,  // send local bytes into the peer's next receive buffer
     WqeOpSendImm = 8'h07,  // SEND with immediate data
-    WqeOpRecv = 8'h08  // receive buffer; only in a receive ring
+    WqeOpRecv = 8'h08,  // receive buffer; only in a receive ring
+    WqeOpFetchAdd = 8'h09,  // add to remote 8 bytes, bring the old value; VC req
+    // replace remote 8 bytes if they are equal, bring the old value; VC req
+    WqeOpCompareSwap = 8'h0a,
+    WqeOpWait = 8'h0b  // hold the ring until counter imm has reached length
   } wqe_op_e;
 
   // completion status
   typedef enum logic [7:0] {
     CqeStatusOk = 8'h00,  // done
     CqeStatusLocalProtection = 8'h01,  // lkey, bounds or rights of the local buffer
-    // length not allowed (REDUCE not a multiple of the element); receive side: the message is
-    // longer than the buffer
+    // length not allowed (REDUCE not a multiple of the element, inline above max_inline, atomic not
+    // 8); receive side: the message is longer than the buffer
     CqeStatusLocalLength = 8'h02,
-    CqeStatusBadOpcode = 8'h03,  // unknown opcode or reserved bits set
+    // unknown opcode, reserved bits set, or a counter that does not exist
+    CqeStatusBadOpcode = 8'h03,
     CqeStatusRemoteAccess = 8'h04,  // rkey, bounds or rights refused by the responder
     CqeStatusRemoteInvalid = 8'h05,  // request refused by the responder
     CqeStatusRemoteOperation = 8'h06,  // the responder could not write its memory
     CqeStatusTimeout = 8'h08,  // no acknowledgement, however often sent again
     CqeStatusRnr = 8'h09,  // receiver not ready, however often asked
     CqeStatusFlushed = 8'h0a,  // the QP is in error; the request was not, or only partly, executed
+    CqeStatusCounterFailed = 8'h0c,  // the counter that a wait waited for has a failure
     // reading the local buffer or the ring failed; receive side: reading the ring failed
     CqeStatusLocalMemory = 8'h0b
   } cqe_status_e;
@@ -587,7 +651,9 @@ package ubl_pkg;
     ObjOpWriteMr = 8'h03,  // load MR context
     // QP state, next PSN, oldest unacknowledged PSN, expected PSN into OBJ_DATA as a qp_status
     ObjOpReadQp = 8'h04,
-    ObjOpSetError = 8'h05  // move the QP to error
+    ObjOpSetError = 8'h05,  // move the QP to error
+    ObjOpWriteCtr = 8'h06,  // load counter from obj_data
+    ObjOpReadCtr = 8'h07  // counter to obj_data
   } obj_op_e;
 
   // result of an object command
@@ -603,7 +669,10 @@ package ubl_pkg;
   typedef enum logic [1:0] {
     RxActionDrop = 2'h0,  // discard; done event in its place (none for a READ response)
     RxActionWrite = 2'h1,  // write to memory; done event after the write response
-    RxActionReduce = 2'h2  // read, add, write; done event after the write response
+    RxActionReduce = 2'h2,  // read, combine, write; done event after the write response
+    // read 8 bytes, fetch-add or compare-swap with the operands of the payload, write; done event
+    // with the old value after the write response
+    RxActionAtomic = 2'h3
   } rx_action_e;
 
   // kind of a host access
@@ -618,20 +687,25 @@ package ubl_pkg;
   // and wr_id may be set.
   // 64 bytes, little endian
   typedef struct packed {
-    logic [127:0] rsvd_3;  // reserved, zero
+    logic [63:0] operand1;  // compare_swap: value to compare with; inline: payload bytes 8..15
+    logic [63:0] operand0;  // atomics: number to add, new value; inline: payload bytes 0..7
     logic [63:0] wr_id;  // returned in the completion
-    logic [31:0] rsvd_2;  // reserved, zero
-    logic [31:0] imm;  // immediate data
+    logic [15:0] index;  // pushed entry: its index in the ring
+    logic [15:0] ctr;  // counter of bump
+    logic [31:0] imm;  // immediate data; wait: counter
     logic [31:0] rkey;  // remote key
     logic [31:0] lkey;  // local key
     logic [63:0] raddr;  // remote card address
     logic [63:0] laddr;  // local card address
-    logic [31:0] length;  // bytes, 0 .. 2^31
+    logic [31:0] length;  // bytes, 0 .. 2^31; atomics: 8; wait: threshold
     logic [3:0] red_op;  // REDUCE operation
     logic [3:0] red_dtype;  // REDUCE element type
     logic [5:0] rsvd_1;  // reserved, zero
-    logic [1:0] vc;  // virtual channel: req or bulk; READ: req (its responses use bulk)
-    logic [4:0] rsvd_0;  // reserved, zero
+    // virtual channel: req or bulk; READ and atomics: req (their responses use bulk)
+    logic [1:0] vc;
+    logic [2:0] rsvd_0;  // reserved, zero
+    logic bump;  // count the completion in counter ctr
+    logic inl;  // inline: the payload is in operand0, operand1; laddr and lkey are ignored
     // REDUCE: applied in the order of the ring, behind all earlier packets of the QP; it takes one
     // plane
     logic ordered;
@@ -667,10 +741,13 @@ package ubl_pkg;
   // QP context as loaded by write_qp
   // 64 bytes, little endian
   typedef struct packed {
-    logic [127:0] rsvd_4;  // reserved, zero
+    logic [111:0] rsvd_4;  // reserved, zero
+    // first congestion window in packets, 1..window; 0: none, window alone limits
+    logic [15:0] cwnd;
     // card address of the receive ring (bit 63: host IOVA), 64-byte aligned; 0 without rq_ring
     logic [63:0] rq_base;
-    logic [31:0] rsvd_3;  // reserved, zero
+    logic [15:0] rsvd_3;  // reserved, zero
+    logic [15:0] err_ctr;  // counter of its failure; 0 without err_ctr_v
     logic [3:0] rnr_retry;  // RNR answers in a row before the QP fails; 15: no limit
     logic [3:0] retry;  // time-outs without progress before the QP fails
     logic [7:0] mtu;  // payload bytes of a packet
@@ -680,7 +757,11 @@ package ubl_pkg;
     logic [7:0] rsvd_1;  // reserved, zero
     logic [23:0] sq_psn;  // first PSN to send
     logic [63:0] sq_base;  // card address of the send ring (bit 63: host IOVA), 64-byte aligned
-    logic [30:0] rsvd_0;  // reserved, zero
+    logic [28:0] rsvd_0;  // reserved, zero
+    logic err_ctr_v;  // 1: a failure of the QP counts in err_ctr
+    // 1: immediates of WRITE and REDUCE count in counter imm[15:0] and consume no receive; only
+    // without rq_ring
+    logic imm_ctr;
     // 1: receives are entries of a receive ring; 0: receives are only counted, have no buffer and
     // take immediates of WRITE and REDUCE, no SEND
     logic rq_ring;
@@ -719,9 +800,10 @@ package ubl_pkg;
     logic [39:0] rsvd_1;  // reserved, zero
     logic [7:0] pd;  // protection domain, must equal the QP's
     logic [7:0] key;  // low byte of the key
-    logic [1:0] rsvd_0;  // reserved, zero
+    logic rsvd_0;  // reserved, zero
+    logic remote_atomic;  // target of an atomic
     logic remote_read;  // source of a READ of the peer
-    logic local_write;  // target of an own READ, receive buffer
+    logic local_write;  // target of an own READ or atomic, receive buffer
     logic remote_reduce;  // target of REDUCE
     logic remote_write;  // target of WRITE
     logic local_read;  // source of WRITE, REDUCE and SEND
@@ -729,10 +811,22 @@ package ubl_pkg;
   } mr_ctx_t;
   localparam int unsigned MrCtxBytes = 64;
 
+  // counter, as loaded by write_ctr and answered by read_ctr
+  // 64 bytes, little endian
+  typedef struct packed {
+    logic [447:0] rsvd_0;  // reserved, zero
+    logic [31:0] failure;  // counts of failure, modulo 2^32
+    logic [31:0] success;  // counts of success, modulo 2^32
+  } ctr_t;
+  localparam int unsigned CtrBytes = 64;
+
   // answer of read_qp
   // 64 bytes, little endian
   typedef struct packed {
-    logic [319:0] rsvd_5;  // reserved, zero
+    logic [271:0] rsvd_5;  // reserved, zero
+    logic [15:0] retransmits;  // packets sent again, modulo 2^16
+    logic [15:0] marks;  // packets of the QP that met congestion, modulo 2^16
+    logic [15:0] cwnd;  // congestion window in 1/64 packets
     logic [15:0] sq_tail;  // ring entries posted
     logic [15:0] sq_head;  // ring entries consumed
     logic [7:0] rsvd_4;  // reserved, zero
@@ -769,9 +863,10 @@ package ubl_pkg;
     logic [7:0] syndrome;  // AETH syndrome
     logic [23:0] msn;  // AETH MSN
     logic [6:0] rnum;  // BTH receive number
+    logic inl;  // the payload (len 0..16) is in sack, its byte 0 in bits 7:0; no memory is read
     logic [415:0] sack;  // acknowledgement: SACKH, its byte 0 in bits 7:0
   } txd_t;
-  localparam int unsigned TxdBits = 761;
+  localparam int unsigned TxdBits = 762;
 
   // nic_port to nic_core, one per request and READ response descriptor (not per acknowledgement),
   // in order, when its last payload byte has been read
@@ -821,9 +916,10 @@ package ubl_pkg;
     logic [63:0] addr;  // target
     logic [12:0] len;  // bytes
     logic [3:0] red_op;  // operation
-    logic [3:0] red_dtype;  // type
+    logic [3:0] red_dtype;  // type; atomic: 0 fetch-add, 1 compare-swap
+    logic swap8;  // write: the payload is one big-endian 64-bit number, written little-endian
   } rxv_t;
-  localparam int unsigned RxvBits = 128;
+  localparam int unsigned RxvBits = 129;
 
   // payload placed or dropped, nic_port to nic_core, in verdict order, after the memory's write
   // response (at once for zero length and drops)
@@ -832,8 +928,9 @@ package ubl_pkg;
     logic [15:0] qpn;  // own QPN
     logic [23:0] psn;  // PSN
     logic err;  // memory refused
+    logic [63:0] old;  // atomic: value before
   } rxd_t;
-  localparam int unsigned RxdBits = 42;
+  localparam int unsigned RxdBits = 106;
 
   // memory access of 1..4096 bytes at any byte address; mem_if aligns, so data beats start at addr
   typedef struct packed {
@@ -854,20 +951,20 @@ package ubl_pkg;
   // 64-byte boundary
   typedef struct packed {
     logic [1:0] kind;  // dma_kind
-    logic [7:0] tag;  // returned in the response
+    logic [9:0] tag;  // returned in the response; below sq_tags: a read of a send ring
     logic [63:0] addr;  // card address; bit 63: host IOVA
     logic [6:0] len;  // bytes 1..64
     logic [511:0] data;  // write data
   } dma_req_t;
-  localparam int unsigned DmaReqBits = 593;
+  localparam int unsigned DmaReqBits = 595;
 
   // answer to a read or a posted write
   typedef struct packed {
-    logic [7:0] tag;  // of the request
+    logic [9:0] tag;  // of the request
     logic err;  // refused
     logic [511:0] data;  // read data
   } dma_rsp_t;
-  localparam int unsigned DmaRspBits = 521;
+  localparam int unsigned DmaRspBits = 523;
 
   // register access, host_if to nic_core; offset inside the NIC's register block
   typedef struct packed {
@@ -887,12 +984,19 @@ package ubl_pkg;
   // doorbell, host_if to nic_core
   typedef struct packed {
     // 0 send ring tail, 1 receives posted (total, modulo 2^16; a QP with a receive ring: its tail),
-    // 2 CQ consumer index (modulo 2^16)
+    // 2 CQ consumer index (modulo 2^16), 3 counter: value is added to its success
     logic [1:0] kind;
-    logic [15:0] index;  // QPN or CQN
+    logic [15:0] index;  // QPN, CQN or counter
     logic [15:0] value;  // new free-running index
   } doorbell_t;
   localparam int unsigned DoorbellBits = 34;
+
+  // entry written by the host, host_if to nic_core
+  typedef struct packed {
+    logic [15:0] index;  // QPN
+    logic [511:0] data;  // the entry, byte 0 in bits 7:0
+  } push_t;
+  localparam int unsigned PushBits = 528;
 
   // Registers of nic: BAR0, base 0x1000
   // NIC registers
@@ -937,6 +1041,20 @@ package ubl_pkg;
   // rw: cycles after which a plane that is down is tried again
   localparam logic [31:0] RegNicPlaneProbe = 32'h00001024;
   localparam logic [31:0] RegNicPlaneProbeReset = 32'h000bebc2;
+  // rw: growth of a congestion window in a round trip without marks, in 1/64 packets
+  localparam logic [31:0] RegNicCcStep = 32'h00001028;
+  localparam logic [31:0] RegNicCcStepReset = 32'h00000040;
+  localparam int unsigned RegNicCcStepStepLsb = 0;  // 1/64 packets
+  localparam int unsigned RegNicCcStepStepBits = 8;
+  // rw: pacing of VC req: time of a byte in 1/65536 cycles, 0: none
+  localparam logic [31:0] RegNicPaceReq = 32'h0000102c;
+  localparam logic [31:0] RegNicPaceReqReset = 32'h00000000;
+  localparam int unsigned RegNicPaceReqCostLsb = 0;  // 1/65536 cycles
+  localparam int unsigned RegNicPaceReqCostBits = 16;
+  localparam logic [31:0] RegNicPaceBulk = 32'h00001030;  // rw: pacing of VC bulk
+  localparam logic [31:0] RegNicPaceBulkReset = 32'h00000000;
+  localparam int unsigned RegNicPaceBulkCostLsb = 0;  // 1/65536 cycles
+  localparam int unsigned RegNicPaceBulkCostBits = 16;
   localparam logic [31:0] RegNicObjData = 32'h00001040;  // rw: context words, little-endian
   localparam int unsigned RegNicObjDataStride = 4;
   localparam int unsigned RegNicObjDataCount = 16;
@@ -996,6 +1114,10 @@ package ubl_pkg;
   localparam logic [31:0] RegNicCntDeferred = 32'h00001254;
   localparam logic [31:0] RegNicCntRnrSent = 32'h00001258;  // ro: RNR answers sent
   localparam logic [31:0] RegNicCntRnrReceived = 32'h0000125c;  // ro: RNR answers received
+  localparam logic [31:0] RegNicCntBumps = 32'h00001260;  // ro: counts in counters, of all kinds
+  localparam logic [31:0] RegNicCntWaits = 32'h00001264;  // ro: entries wait that completed ok
+  localparam logic [31:0] RegNicCntAtomics = 32'h00001268;  // ro: atomics executed as responder
+  localparam logic [31:0] RegNicCntPushes = 32'h0000126c;  // ro: entries taken from a push
 
 endpackage : ubl_pkg
 /* verilator lint_on SYMRSVDWORD */

@@ -108,6 +108,7 @@ PeerInfo Endpoint::prepare_peer(unsigned rank) {
     qc.scq = cq_->cqn();
     qc.rcq = cq_->cqn();
     qc.window = config_.window;
+    qc.push = true;
     Lane& l = p.lanes[s];
     l.qp = &device_.create_qp(qc);
     l.peer = rank;

@@ -28,10 +28,10 @@ struct Timing {
   uint32_t link_ns = 150;           ///< cable, serdes and FEC, one way
   uint32_t switch_ns = 250;         ///< switch cut-through, of which the RTL pipeline is a part
   uint32_t switch_rtl_cycles = 4;   ///< cycles the switch RTL itself takes, input to output
-  // ECN marks frames that wait at a switch output, from kmin (never) to kmax (always) flits; off by
-  // default: nothing reacts to marks yet.
-  uint32_t switch_ecn_kmin = 0xFFFF;
-  uint32_t switch_ecn_kmax = 0xFFFF;
+  // ECN marks frames that wait at a switch output, from kmin (never) to kmax (always) flits: 4
+  // and 16 frames of 66. Below a round trip at line rate of a plane (14 frames) links stay busy.
+  uint32_t switch_ecn_kmin = 264;
+  uint32_t switch_ecn_kmax = 1056;
   // HBM3-like: open row 75 ns from request to data through controller, PHY and on-chip network;
   // tRP + tRCD 28 ns. Banks refresh one by one (tREFI 3.9 us / 16 banks = 244 ns); what that and
   // bus turnarounds take from a channel is 24 ns each time, so 90 % is reachable.

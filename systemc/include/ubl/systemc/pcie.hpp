@@ -31,9 +31,10 @@ class Scheduler {
 
 class PciePort : public sc_core::sc_module {
  public:
-  /// TLM address of an MMIO access: BAR number << 40 | offset; 4 or 8 bytes. b_transport of a write
-  /// returns at once (posted; the annotated delay is the caller's local time), of a read after the
-  /// round trip. Unsupported requests answer TLM_ADDRESS_ERROR_RESPONSE.
+  /// TLM address of an MMIO access: BAR number << 40 | offset; 4 or 8 bytes, and writes of 64
+  /// bytes, which reach the card as eight of 8 with nothing between. b_transport of a write returns
+  /// at once (posted; the annotated delay is the caller's local time), of a read after the round
+  /// trip. Unsupported requests answer TLM_ADDRESS_ERROR_RESPONSE.
   tlm_utils::simple_target_socket<PciePort> mmio{"mmio"};
   static constexpr unsigned kBarShift = 40;
 

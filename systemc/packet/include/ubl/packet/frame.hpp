@@ -45,6 +45,9 @@ struct Frame {
   uint32_t send_number = 0;                        ///< SENDH, 24 bits
   uint32_t send_offset = 0;                        ///< SENDH, bytes
   uint32_t send_length = 0;                        ///< SENDH, bytes of the whole message
+  uint64_t swap_add = 0;                           ///< AtomicETH
+  uint64_t compare = 0;                            ///< AtomicETH
+  uint64_t original = 0;                           ///< AtomicAckETH
   std::vector<uint8_t> payload;                    ///< at most kLinkMtu bytes, of any number
 
   bool operator==(const Frame& o) const;
@@ -60,6 +63,8 @@ struct OpInfo {
   bool aeth = false;
   bool sendh = false;
   bool sackh = false;
+  bool atomiceth = false;
+  bool atomicacketh = false;
   bool payload = false;
 };
 OpInfo op_info(spec::PktOp opcode);

@@ -155,6 +155,13 @@ inline constexpr uint32_t kDbRqCount = 1024u;
 inline constexpr uint32_t kDbCq = 0x00004000u;  // wo: consumer index of CQ n
 inline constexpr uint32_t kDbCqStride = 8u;
 inline constexpr uint32_t kDbCqCount = 64u;
+inline constexpr uint32_t kDbCtr = 0x00004400u;  // wo: number added to success of counter n
+inline constexpr uint32_t kDbCtrStride = 4u;
+inline constexpr uint32_t kDbCtrCount = 256u;
+// wo: first of the 64 bytes of a send ring entry of QP n: 8 writes of 8 bytes, in order
+inline constexpr uint32_t kDbPush = 0x00040000u;
+inline constexpr uint32_t kDbPushStride = 64u;
+inline constexpr uint32_t kDbPushCount = 1024u;
 
 // msix: BAR4, base 0x10000
 // MSI-X table and pending bits, each in a page of its own

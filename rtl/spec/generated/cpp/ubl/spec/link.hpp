@@ -29,6 +29,9 @@ inline constexpr uint32_t kLinkBthBytes = 12u;  // InfiniBand base transport hea
 inline constexpr uint32_t kLinkRethBytes = 16u;  // RDMA extended transport header
 inline constexpr uint32_t kLinkAethBytes = 4u;  // ACK extended transport header
 inline constexpr uint32_t kLinkImmdtBytes = 4u;  // immediate data header
+inline constexpr uint32_t kLinkAtomicethBytes = 28u;  // atomic extended transport header
+// atomic acknowledgement extended transport header
+inline constexpr uint32_t kLinkAtomicackethBytes = 8u;
 inline constexpr uint32_t kLinkRedhBytes = 4u;  // vendor REDUCE header
 inline constexpr uint32_t kLinkSendhBytes = 12u;  // vendor SEND header
 inline constexpr uint32_t kLinkSackhBytes = 52u;  // vendor selective acknowledgement header
@@ -105,6 +108,10 @@ enum class PktOp : uint8_t {
   // RC Acknowledge: BTH AETH SACKH; PSN: all up to it are placed (a NAK: the packet it is about,
   // all before are placed)
   kAck = 0x11,
+  // RC Atomic Acknowledge: BTH AETH AtomicAckETH; PSN of the request; travels on VC bulk
+  kAtomicResponse = 0x12,
+  kCompareSwap = 0x13,  // RC Compare Swap: BTH AtomicETH; travels on VC req
+  kFetchAdd = 0x14,  // RC Fetch Add: BTH AtomicETH; travels on VC req
   kReduce = 0xc0,  // vendor REDUCE: BTH RETH REDH payload
   kReduceImm = 0xc1,  // vendor REDUCE with Immediate: BTH RETH REDH ImmDt payload
 };
@@ -125,6 +132,12 @@ inline const char* to_string(PktOp v) {
       return "read_response";
     case PktOp::kAck:
       return "ack";
+    case PktOp::kAtomicResponse:
+      return "atomic_response";
+    case PktOp::kCompareSwap:
+      return "compare_swap";
+    case PktOp::kFetchAdd:
+      return "fetch_add";
     case PktOp::kReduce:
       return "reduce";
     case PktOp::kReduceImm:
@@ -161,12 +174,18 @@ inline const char* to_string(Syndrome v) {
 // REDUCE operation
 enum class RedOp : uint8_t {
   kAdd = 0x0,  // sum
+  kMin = 0x1,  // the smaller one; NaN if either is NaN
+  kMax = 0x2,  // the larger one; NaN if either is NaN
 };
 
 inline const char* to_string(RedOp v) {
   switch (v) {
     case RedOp::kAdd:
       return "add";
+    case RedOp::kMin:
+      return "min";
+    case RedOp::kMax:
+      return "max";
   }
   return "?";
 }
@@ -174,12 +193,55 @@ inline const char* to_string(RedOp v) {
 // REDUCE element type
 enum class RedType : uint8_t {
   kF32 = 0x0,  // IEEE binary32, RNE, canonical NaN
+  kF16 = 0x1,  // IEEE binary16, RNE, canonical NaN
+  kBf16 = 0x2,  // bfloat16, RNE, canonical NaN
+  kI32 = 0x3,  // 32-bit two's complement, sums modulo 2^32
 };
 
 inline const char* to_string(RedType v) {
   switch (v) {
     case RedType::kF32:
       return "f32";
+    case RedType::kF16:
+      return "f16";
+    case RedType::kBf16:
+      return "bf16";
+    case RedType::kI32:
+      return "i32";
+  }
+  return "?";
+}
+
+// what FP32 elements are on the wire; sw/numerics/README.md, Wire formats
+enum class WireFormat : uint8_t {
+  kNone = 0x0,  // FP32, the bits as they are
+  kFp16 = 0x1,  // IEEE binary16
+  kBf16 = 0x2,  // bfloat16
+  kE4m3 = 0x3,  // OFP8 E4M3
+  kE5m2 = 0x4,  // OFP8 E5M2
+  kInt4 = 0x5,  // 4-bit integers, a scale for each 32 elements
+  kSparse8 = 0x6,  // 2 of each 4 elements as 4-bit integers, a scale for each 64 elements
+  kTopk = 0x7,  // FP32 elements of at least a threshold, and a mask
+};
+
+inline const char* to_string(WireFormat v) {
+  switch (v) {
+    case WireFormat::kNone:
+      return "none";
+    case WireFormat::kFp16:
+      return "fp16";
+    case WireFormat::kBf16:
+      return "bf16";
+    case WireFormat::kE4m3:
+      return "e4m3";
+    case WireFormat::kE5m2:
+      return "e5m2";
+    case WireFormat::kInt4:
+      return "int4";
+    case WireFormat::kSparse8:
+      return "sparse8";
+    case WireFormat::kTopk:
+      return "topk";
   }
   return "?";
 }
@@ -640,6 +702,133 @@ struct Immdt {
     return imm == o.imm;
   }
   bool operator!=(const Immdt& o) const { return !(*this == o); }
+};
+
+// atomic extended transport header
+// big endian
+struct Atomiceth {
+  uint64_t va = 0;  // remote card address, a multiple of 8
+  uint32_t rkey = 0;  // remote key
+  uint64_t swap_add = 0;  // number to add, or new value
+  uint64_t compare = 0;  // compare_swap: value to compare with; fetch_add: 0
+
+  static constexpr size_t kBytes = 28;
+
+  // Writes kBytes bytes; reserved bits are written as zero.
+  void pack(uint8_t* p) const {
+    p[0] = static_cast<uint8_t>((va >> 56));
+    p[1] = static_cast<uint8_t>((va >> 48));
+    p[2] = static_cast<uint8_t>((va >> 40));
+    p[3] = static_cast<uint8_t>((va >> 32));
+    p[4] = static_cast<uint8_t>((va >> 24));
+    p[5] = static_cast<uint8_t>((va >> 16));
+    p[6] = static_cast<uint8_t>((va >> 8));
+    p[7] = static_cast<uint8_t>(va);
+    p[8] = static_cast<uint8_t>((rkey >> 24));
+    p[9] = static_cast<uint8_t>((rkey >> 16));
+    p[10] = static_cast<uint8_t>((rkey >> 8));
+    p[11] = static_cast<uint8_t>(rkey);
+    p[12] = static_cast<uint8_t>((swap_add >> 56));
+    p[13] = static_cast<uint8_t>((swap_add >> 48));
+    p[14] = static_cast<uint8_t>((swap_add >> 40));
+    p[15] = static_cast<uint8_t>((swap_add >> 32));
+    p[16] = static_cast<uint8_t>((swap_add >> 24));
+    p[17] = static_cast<uint8_t>((swap_add >> 16));
+    p[18] = static_cast<uint8_t>((swap_add >> 8));
+    p[19] = static_cast<uint8_t>(swap_add);
+    p[20] = static_cast<uint8_t>((compare >> 56));
+    p[21] = static_cast<uint8_t>((compare >> 48));
+    p[22] = static_cast<uint8_t>((compare >> 40));
+    p[23] = static_cast<uint8_t>((compare >> 32));
+    p[24] = static_cast<uint8_t>((compare >> 24));
+    p[25] = static_cast<uint8_t>((compare >> 16));
+    p[26] = static_cast<uint8_t>((compare >> 8));
+    p[27] = static_cast<uint8_t>(compare);
+  }
+
+  static Atomiceth unpack(const uint8_t* p) {
+    Atomiceth r;
+    r.va = static_cast<uint64_t>(
+        (static_cast<uint64_t>(p[0]) << 56) |
+        (static_cast<uint64_t>(p[1]) << 48) |
+        (static_cast<uint64_t>(p[2]) << 40) |
+        (static_cast<uint64_t>(p[3]) << 32) |
+        (static_cast<uint64_t>(p[4]) << 24) |
+        (static_cast<uint64_t>(p[5]) << 16) |
+        (static_cast<uint64_t>(p[6]) << 8) |
+        static_cast<uint64_t>(p[7]));
+    r.rkey = static_cast<uint32_t>(
+        (static_cast<uint32_t>(p[8]) << 24) |
+        (static_cast<uint32_t>(p[9]) << 16) |
+        (static_cast<uint32_t>(p[10]) << 8) |
+        static_cast<uint32_t>(p[11]));
+    r.swap_add = static_cast<uint64_t>(
+        (static_cast<uint64_t>(p[12]) << 56) |
+        (static_cast<uint64_t>(p[13]) << 48) |
+        (static_cast<uint64_t>(p[14]) << 40) |
+        (static_cast<uint64_t>(p[15]) << 32) |
+        (static_cast<uint64_t>(p[16]) << 24) |
+        (static_cast<uint64_t>(p[17]) << 16) |
+        (static_cast<uint64_t>(p[18]) << 8) |
+        static_cast<uint64_t>(p[19]));
+    r.compare = static_cast<uint64_t>(
+        (static_cast<uint64_t>(p[20]) << 56) |
+        (static_cast<uint64_t>(p[21]) << 48) |
+        (static_cast<uint64_t>(p[22]) << 40) |
+        (static_cast<uint64_t>(p[23]) << 32) |
+        (static_cast<uint64_t>(p[24]) << 24) |
+        (static_cast<uint64_t>(p[25]) << 16) |
+        (static_cast<uint64_t>(p[26]) << 8) |
+        static_cast<uint64_t>(p[27]));
+    return r;
+  }
+
+  bool operator==(const Atomiceth& o) const {
+    return va == o.va &&
+           rkey == o.rkey &&
+           swap_add == o.swap_add &&
+           compare == o.compare;
+  }
+  bool operator!=(const Atomiceth& o) const { return !(*this == o); }
+};
+
+// atomic acknowledgement extended transport header
+// big endian
+struct Atomicacketh {
+  uint64_t original = 0;  // value before
+
+  static constexpr size_t kBytes = 8;
+
+  // Writes kBytes bytes; reserved bits are written as zero.
+  void pack(uint8_t* p) const {
+    p[0] = static_cast<uint8_t>((original >> 56));
+    p[1] = static_cast<uint8_t>((original >> 48));
+    p[2] = static_cast<uint8_t>((original >> 40));
+    p[3] = static_cast<uint8_t>((original >> 32));
+    p[4] = static_cast<uint8_t>((original >> 24));
+    p[5] = static_cast<uint8_t>((original >> 16));
+    p[6] = static_cast<uint8_t>((original >> 8));
+    p[7] = static_cast<uint8_t>(original);
+  }
+
+  static Atomicacketh unpack(const uint8_t* p) {
+    Atomicacketh r;
+    r.original = static_cast<uint64_t>(
+        (static_cast<uint64_t>(p[0]) << 56) |
+        (static_cast<uint64_t>(p[1]) << 48) |
+        (static_cast<uint64_t>(p[2]) << 40) |
+        (static_cast<uint64_t>(p[3]) << 32) |
+        (static_cast<uint64_t>(p[4]) << 24) |
+        (static_cast<uint64_t>(p[5]) << 16) |
+        (static_cast<uint64_t>(p[6]) << 8) |
+        static_cast<uint64_t>(p[7]));
+    return r;
+  }
+
+  bool operator==(const Atomicacketh& o) const {
+    return original == o.original;
+  }
+  bool operator!=(const Atomicacketh& o) const { return !(*this == o); }
 };
 
 // ACK extended transport header

@@ -31,6 +31,16 @@ inline constexpr uint32_t kNicTimeoutFail = 8u;
 // READ packets of a QP in flight: what a responder must be able to keep; more than a round trip at
 // line rate
 inline constexpr uint32_t kNicMaxReads = 32u;
+inline constexpr uint32_t kNicNumCtr = 256u;  // counters of a card
+inline constexpr uint32_t kNicMaxInline = 16u;  // payload bytes an entry can carry itself
+// entries of send rings being read at a time: one per 1.5 cycles over a read of 600 ns
+inline constexpr uint32_t kNicSqTags = 512u;
+inline constexpr uint32_t kNicCwndFrac = 6u;  // fraction bits of a congestion window
+inline constexpr uint32_t kNicDefaultCcStep = 64u;  // one packet in a round trip
+// bytes that a packet counts for besides its payload: two flits
+inline constexpr uint32_t kNicPaceHeader = 128u;
+// cycles by which a packet may start before its time
+inline constexpr uint32_t kNicPaceEarly = 32u;
 // cycles without progress before packets are sent again (21 us): several round trips through full
 // queues
 inline constexpr uint32_t kNicDefaultTimeout = 16384u;
@@ -53,6 +63,9 @@ enum class WqeOp : uint8_t {
   kSend = 0x06,  // send local bytes into the peer's next receive buffer
   kSendImm = 0x07,  // SEND with immediate data
   kRecv = 0x08,  // receive buffer; only in a receive ring
+  kFetchAdd = 0x09,  // add to remote 8 bytes, bring the old value; VC req
+  kCompareSwap = 0x0a,  // replace remote 8 bytes if they are equal, bring the old value; VC req
+  kWait = 0x0b,  // hold the ring until counter imm has reached length
 };
 
 inline const char* to_string(WqeOp v) {
@@ -75,6 +88,12 @@ inline const char* to_string(WqeOp v) {
       return "send_imm";
     case WqeOp::kRecv:
       return "recv";
+    case WqeOp::kFetchAdd:
+      return "fetch_add";
+    case WqeOp::kCompareSwap:
+      return "compare_swap";
+    case WqeOp::kWait:
+      return "wait";
   }
   return "?";
 }
@@ -83,16 +102,17 @@ inline const char* to_string(WqeOp v) {
 enum class CqeStatus : uint8_t {
   kOk = 0x00,  // done
   kLocalProtection = 0x01,  // lkey, bounds or rights of the local buffer
-  // length not allowed (REDUCE not a multiple of the element); receive side: the message is longer
-  // than the buffer
+  // length not allowed (REDUCE not a multiple of the element, inline above max_inline, atomic not
+  // 8); receive side: the message is longer than the buffer
   kLocalLength = 0x02,
-  kBadOpcode = 0x03,  // unknown opcode or reserved bits set
+  kBadOpcode = 0x03,  // unknown opcode, reserved bits set, or a counter that does not exist
   kRemoteAccess = 0x04,  // rkey, bounds or rights refused by the responder
   kRemoteInvalid = 0x05,  // request refused by the responder
   kRemoteOperation = 0x06,  // the responder could not write its memory
   kTimeout = 0x08,  // no acknowledgement, however often sent again
   kRnr = 0x09,  // receiver not ready, however often asked
   kFlushed = 0x0a,  // the QP is in error; the request was not, or only partly, executed
+  kCounterFailed = 0x0c,  // the counter that a wait waited for has a failure
   // reading the local buffer or the ring failed; receive side: reading the ring failed
   kLocalMemory = 0x0b,
 };
@@ -119,6 +139,8 @@ inline const char* to_string(CqeStatus v) {
       return "rnr";
     case CqeStatus::kFlushed:
       return "flushed";
+    case CqeStatus::kCounterFailed:
+      return "counter_failed";
     case CqeStatus::kLocalMemory:
       return "local_memory";
   }
@@ -233,6 +255,8 @@ enum class ObjOp : uint8_t {
   // QP state, next PSN, oldest unacknowledged PSN, expected PSN into OBJ_DATA as a qp_status
   kReadQp = 0x04,
   kSetError = 0x05,  // move the QP to error
+  kWriteCtr = 0x06,  // load counter from obj_data
+  kReadCtr = 0x07,  // counter to obj_data
 };
 
 inline const char* to_string(ObjOp v) {
@@ -249,6 +273,10 @@ inline const char* to_string(ObjOp v) {
       return "read_qp";
     case ObjOp::kSetError:
       return "set_error";
+    case ObjOp::kWriteCtr:
+      return "write_ctr";
+    case ObjOp::kReadCtr:
+      return "read_ctr";
   }
   return "?";
 }
@@ -282,7 +310,10 @@ inline const char* to_string(ObjResult v) {
 enum class RxAction : uint8_t {
   kDrop = 0x0,  // discard; done event in its place (none for a READ response)
   kWrite = 0x1,  // write to memory; done event after the write response
-  kReduce = 0x2,  // read, add, write; done event after the write response
+  kReduce = 0x2,  // read, combine, write; done event after the write response
+  // read 8 bytes, fetch-add or compare-swap with the operands of the payload, write; done event
+  // with the old value after the write response
+  kAtomic = 0x3,
 };
 
 inline const char* to_string(RxAction v) {
@@ -293,6 +324,8 @@ inline const char* to_string(RxAction v) {
       return "write";
     case RxAction::kReduce:
       return "reduce";
+    case RxAction::kAtomic:
+      return "atomic";
   }
   return "?";
 }
@@ -326,15 +359,23 @@ struct Wqe {
   // 1 bit: REDUCE: applied in the order of the ring, behind all earlier packets of the QP; it takes
   // one plane
   uint8_t ordered = 0;
-  uint8_t vc = 0;  // 2 bits: vc: virtual channel: req or bulk; READ: req (its responses use bulk)
+  // 1 bit: inline: the payload is in operand0, operand1; laddr and lkey are ignored
+  uint8_t inl = 0;
+  uint8_t bump = 0;  // 1 bit: count the completion in counter ctr
+  // 2 bits: vc: virtual channel: req or bulk; READ and atomics: req (their responses use bulk)
+  uint8_t vc = 0;
   uint8_t red_op = 0;  // 4 bits: red_op: REDUCE operation
   uint8_t red_dtype = 0;  // 4 bits: red_type: REDUCE element type
-  uint32_t length = 0;  // bytes, 0 .. 2^31
+  uint32_t length = 0;  // bytes, 0 .. 2^31; atomics: 8; wait: threshold
   uint64_t laddr = 0;  // local card address
   uint64_t raddr = 0;  // remote card address
   uint32_t lkey = 0;  // local key
   uint32_t rkey = 0;  // remote key
-  uint32_t imm = 0;  // immediate data
+  uint32_t imm = 0;  // immediate data; wait: counter
+  uint16_t ctr = 0;  // counter of bump
+  uint16_t index = 0;  // pushed entry: its index in the ring
+  uint64_t operand0 = 0;  // atomics: number to add, new value; inline: payload bytes 0..7
+  uint64_t operand1 = 0;  // compare_swap: value to compare with; inline: payload bytes 8..15
   uint64_t wr_id = 0;  // returned in the completion
 
   static constexpr size_t kBytes = 64;
@@ -345,7 +386,9 @@ struct Wqe {
     p[1] = static_cast<uint8_t>(
         (signalled & 0x1u) |
         ((fence & 0x1u) << 1) |
-        ((ordered & 0x1u) << 2));
+        ((ordered & 0x1u) << 2) |
+        ((inl & 0x1u) << 3) |
+        ((bump & 0x1u) << 4));
     p[2] = static_cast<uint8_t>((vc & 0x3u));
     p[3] = static_cast<uint8_t>(((red_op & 0xfu) << 4) | (red_dtype & 0xfu));
     p[4] = static_cast<uint8_t>(length);
@@ -380,10 +423,10 @@ struct Wqe {
     p[33] = static_cast<uint8_t>((imm >> 8));
     p[34] = static_cast<uint8_t>((imm >> 16));
     p[35] = static_cast<uint8_t>((imm >> 24));
-    p[36] = 0;
-    p[37] = 0;
-    p[38] = 0;
-    p[39] = 0;
+    p[36] = static_cast<uint8_t>(ctr);
+    p[37] = static_cast<uint8_t>((ctr >> 8));
+    p[38] = static_cast<uint8_t>(index);
+    p[39] = static_cast<uint8_t>((index >> 8));
     p[40] = static_cast<uint8_t>(wr_id);
     p[41] = static_cast<uint8_t>((wr_id >> 8));
     p[42] = static_cast<uint8_t>((wr_id >> 16));
@@ -392,22 +435,22 @@ struct Wqe {
     p[45] = static_cast<uint8_t>((wr_id >> 40));
     p[46] = static_cast<uint8_t>((wr_id >> 48));
     p[47] = static_cast<uint8_t>((wr_id >> 56));
-    p[48] = 0;
-    p[49] = 0;
-    p[50] = 0;
-    p[51] = 0;
-    p[52] = 0;
-    p[53] = 0;
-    p[54] = 0;
-    p[55] = 0;
-    p[56] = 0;
-    p[57] = 0;
-    p[58] = 0;
-    p[59] = 0;
-    p[60] = 0;
-    p[61] = 0;
-    p[62] = 0;
-    p[63] = 0;
+    p[48] = static_cast<uint8_t>(operand0);
+    p[49] = static_cast<uint8_t>((operand0 >> 8));
+    p[50] = static_cast<uint8_t>((operand0 >> 16));
+    p[51] = static_cast<uint8_t>((operand0 >> 24));
+    p[52] = static_cast<uint8_t>((operand0 >> 32));
+    p[53] = static_cast<uint8_t>((operand0 >> 40));
+    p[54] = static_cast<uint8_t>((operand0 >> 48));
+    p[55] = static_cast<uint8_t>((operand0 >> 56));
+    p[56] = static_cast<uint8_t>(operand1);
+    p[57] = static_cast<uint8_t>((operand1 >> 8));
+    p[58] = static_cast<uint8_t>((operand1 >> 16));
+    p[59] = static_cast<uint8_t>((operand1 >> 24));
+    p[60] = static_cast<uint8_t>((operand1 >> 32));
+    p[61] = static_cast<uint8_t>((operand1 >> 40));
+    p[62] = static_cast<uint8_t>((operand1 >> 48));
+    p[63] = static_cast<uint8_t>((operand1 >> 56));
   }
 
   static Wqe unpack(const uint8_t* p) {
@@ -416,6 +459,8 @@ struct Wqe {
     r.signalled = static_cast<uint8_t>(static_cast<uint32_t>((p[1] & 0x1u)));
     r.fence = static_cast<uint8_t>(static_cast<uint32_t>(((p[1] >> 1) & 0x1u)));
     r.ordered = static_cast<uint8_t>(static_cast<uint32_t>(((p[1] >> 2) & 0x1u)));
+    r.inl = static_cast<uint8_t>(static_cast<uint32_t>(((p[1] >> 3) & 0x1u)));
+    r.bump = static_cast<uint8_t>(static_cast<uint32_t>(((p[1] >> 4) & 0x1u)));
     r.vc = static_cast<uint8_t>(static_cast<uint32_t>((p[2] & 0x3u)));
     r.red_op = static_cast<uint8_t>(static_cast<uint32_t>(((p[3] >> 4) & 0xfu)));
     r.red_dtype = static_cast<uint8_t>(static_cast<uint32_t>((p[3] & 0xfu)));
@@ -457,6 +502,30 @@ struct Wqe {
         (static_cast<uint32_t>(p[33]) << 8) |
         (static_cast<uint32_t>(p[34]) << 16) |
         (static_cast<uint32_t>(p[35]) << 24));
+    r.ctr = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[36]) |
+        (static_cast<uint32_t>(p[37]) << 8));
+    r.index = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[38]) |
+        (static_cast<uint32_t>(p[39]) << 8));
+    r.operand0 = static_cast<uint64_t>(
+        static_cast<uint64_t>(p[48]) |
+        (static_cast<uint64_t>(p[49]) << 8) |
+        (static_cast<uint64_t>(p[50]) << 16) |
+        (static_cast<uint64_t>(p[51]) << 24) |
+        (static_cast<uint64_t>(p[52]) << 32) |
+        (static_cast<uint64_t>(p[53]) << 40) |
+        (static_cast<uint64_t>(p[54]) << 48) |
+        (static_cast<uint64_t>(p[55]) << 56));
+    r.operand1 = static_cast<uint64_t>(
+        static_cast<uint64_t>(p[56]) |
+        (static_cast<uint64_t>(p[57]) << 8) |
+        (static_cast<uint64_t>(p[58]) << 16) |
+        (static_cast<uint64_t>(p[59]) << 24) |
+        (static_cast<uint64_t>(p[60]) << 32) |
+        (static_cast<uint64_t>(p[61]) << 40) |
+        (static_cast<uint64_t>(p[62]) << 48) |
+        (static_cast<uint64_t>(p[63]) << 56));
     r.wr_id = static_cast<uint64_t>(
         static_cast<uint64_t>(p[40]) |
         (static_cast<uint64_t>(p[41]) << 8) |
@@ -474,6 +543,8 @@ struct Wqe {
            signalled == o.signalled &&
            fence == o.fence &&
            ordered == o.ordered &&
+           inl == o.inl &&
+           bump == o.bump &&
            vc == o.vc &&
            red_op == o.red_op &&
            red_dtype == o.red_dtype &&
@@ -483,6 +554,10 @@ struct Wqe {
            lkey == o.lkey &&
            rkey == o.rkey &&
            imm == o.imm &&
+           ctr == o.ctr &&
+           index == o.index &&
+           operand0 == o.operand0 &&
+           operand1 == o.operand1 &&
            wr_id == o.wr_id;
   }
   bool operator!=(const Wqe& o) const { return !(*this == o); }
@@ -644,6 +719,10 @@ struct QpCtx {
   // 1 bit: 1: receives are entries of a receive ring; 0: receives are only counted, have no buffer
   // and take immediates of WRITE and REDUCE, no SEND
   uint8_t rq_ring = 0;
+  // 1 bit: 1: immediates of WRITE and REDUCE count in counter imm[15:0] and consume no receive;
+  // only without rq_ring
+  uint8_t imm_ctr = 0;
+  uint8_t err_ctr_v = 0;  // 1 bit: 1: a failure of the QP counts in err_ctr
   uint64_t sq_base = 0;  // card address of the send ring (bit 63: host IOVA), 64-byte aligned
   uint32_t sq_psn = 0;  // 24 bits: first PSN to send
   uint32_t rq_psn = 0;  // 24 bits: first PSN expected
@@ -651,8 +730,10 @@ struct QpCtx {
   uint8_t mtu = 0;  // mtu_code: payload bytes of a packet
   uint8_t retry = 0;  // 4 bits: time-outs without progress before the QP fails
   uint8_t rnr_retry = 0;  // 4 bits: RNR answers in a row before the QP fails; 15: no limit
+  uint16_t err_ctr = 0;  // counter of its failure; 0 without err_ctr_v
   // card address of the receive ring (bit 63: host IOVA), 64-byte aligned; 0 without rq_ring
   uint64_t rq_base = 0;
+  uint16_t cwnd = 0;  // first congestion window in packets, 1..window; 0: none, window alone limits
 
   static constexpr size_t kBytes = 64;
 
@@ -670,7 +751,10 @@ struct QpCtx {
     p[9] = static_cast<uint8_t>((remote_qpn >> 8));
     p[10] = static_cast<uint8_t>((remote_qpn >> 16));
     p[11] = static_cast<uint8_t>(rq_log2);
-    p[12] = static_cast<uint8_t>((rq_ring & 0x1u));
+    p[12] = static_cast<uint8_t>(
+        (rq_ring & 0x1u) |
+        ((imm_ctr & 0x1u) << 1) |
+        ((err_ctr_v & 0x1u) << 2));
     p[13] = 0;
     p[14] = 0;
     p[15] = 0;
@@ -694,8 +778,8 @@ struct QpCtx {
     p[33] = static_cast<uint8_t>((window >> 8));
     p[34] = static_cast<uint8_t>(mtu);
     p[35] = static_cast<uint8_t>((retry & 0xfu) | ((rnr_retry & 0xfu) << 4));
-    p[36] = 0;
-    p[37] = 0;
+    p[36] = static_cast<uint8_t>(err_ctr);
+    p[37] = static_cast<uint8_t>((err_ctr >> 8));
     p[38] = 0;
     p[39] = 0;
     p[40] = static_cast<uint8_t>(rq_base);
@@ -706,8 +790,8 @@ struct QpCtx {
     p[45] = static_cast<uint8_t>((rq_base >> 40));
     p[46] = static_cast<uint8_t>((rq_base >> 48));
     p[47] = static_cast<uint8_t>((rq_base >> 56));
-    p[48] = 0;
-    p[49] = 0;
+    p[48] = static_cast<uint8_t>(cwnd);
+    p[49] = static_cast<uint8_t>((cwnd >> 8));
     p[50] = 0;
     p[51] = 0;
     p[52] = 0;
@@ -741,6 +825,8 @@ struct QpCtx {
         (static_cast<uint32_t>(p[10]) << 16));
     r.rq_log2 = static_cast<uint8_t>(static_cast<uint32_t>(p[11]));
     r.rq_ring = static_cast<uint8_t>(static_cast<uint32_t>((p[12] & 0x1u)));
+    r.imm_ctr = static_cast<uint8_t>(static_cast<uint32_t>(((p[12] >> 1) & 0x1u)));
+    r.err_ctr_v = static_cast<uint8_t>(static_cast<uint32_t>(((p[12] >> 2) & 0x1u)));
     r.sq_base = static_cast<uint64_t>(
         static_cast<uint64_t>(p[16]) |
         (static_cast<uint64_t>(p[17]) << 8) |
@@ -764,6 +850,9 @@ struct QpCtx {
     r.mtu = static_cast<uint8_t>(static_cast<uint32_t>(p[34]));
     r.retry = static_cast<uint8_t>(static_cast<uint32_t>((p[35] & 0xfu)));
     r.rnr_retry = static_cast<uint8_t>(static_cast<uint32_t>(((p[35] >> 4) & 0xfu)));
+    r.err_ctr = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[36]) |
+        (static_cast<uint32_t>(p[37]) << 8));
     r.rq_base = static_cast<uint64_t>(
         static_cast<uint64_t>(p[40]) |
         (static_cast<uint64_t>(p[41]) << 8) |
@@ -773,6 +862,9 @@ struct QpCtx {
         (static_cast<uint64_t>(p[45]) << 40) |
         (static_cast<uint64_t>(p[46]) << 48) |
         (static_cast<uint64_t>(p[47]) << 56));
+    r.cwnd = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[48]) |
+        (static_cast<uint32_t>(p[49]) << 8));
     return r;
   }
 
@@ -787,6 +879,8 @@ struct QpCtx {
            remote_qpn == o.remote_qpn &&
            rq_log2 == o.rq_log2 &&
            rq_ring == o.rq_ring &&
+           imm_ctr == o.imm_ctr &&
+           err_ctr_v == o.err_ctr_v &&
            sq_base == o.sq_base &&
            sq_psn == o.sq_psn &&
            rq_psn == o.rq_psn &&
@@ -794,7 +888,9 @@ struct QpCtx {
            mtu == o.mtu &&
            retry == o.retry &&
            rnr_retry == o.rnr_retry &&
-           rq_base == o.rq_base;
+           err_ctr == o.err_ctr &&
+           rq_base == o.rq_base &&
+           cwnd == o.cwnd;
   }
   bool operator!=(const QpCtx& o) const { return !(*this == o); }
 };
@@ -915,8 +1011,9 @@ struct MrCtx {
   uint8_t local_read = 0;  // 1 bit: source of WRITE, REDUCE and SEND
   uint8_t remote_write = 0;  // 1 bit: target of WRITE
   uint8_t remote_reduce = 0;  // 1 bit: target of REDUCE
-  uint8_t local_write = 0;  // 1 bit: target of an own READ, receive buffer
+  uint8_t local_write = 0;  // 1 bit: target of an own READ or atomic, receive buffer
   uint8_t remote_read = 0;  // 1 bit: source of a READ of the peer
+  uint8_t remote_atomic = 0;  // 1 bit: target of an atomic
   uint8_t key = 0;  // low byte of the key
   uint8_t pd = 0;  // protection domain, must equal the QP's
   uint64_t base = 0;  // first card address
@@ -932,7 +1029,8 @@ struct MrCtx {
         ((remote_write & 0x1u) << 2) |
         ((remote_reduce & 0x1u) << 3) |
         ((local_write & 0x1u) << 4) |
-        ((remote_read & 0x1u) << 5));
+        ((remote_read & 0x1u) << 5) |
+        ((remote_atomic & 0x1u) << 6));
     p[1] = static_cast<uint8_t>(key);
     p[2] = static_cast<uint8_t>(pd);
     p[3] = 0;
@@ -1006,6 +1104,7 @@ struct MrCtx {
     r.remote_reduce = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 3) & 0x1u)));
     r.local_write = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 4) & 0x1u)));
     r.remote_read = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 5) & 0x1u)));
+    r.remote_atomic = static_cast<uint8_t>(static_cast<uint32_t>(((p[0] >> 6) & 0x1u)));
     r.key = static_cast<uint8_t>(static_cast<uint32_t>(p[1]));
     r.pd = static_cast<uint8_t>(static_cast<uint32_t>(p[2]));
     r.base = static_cast<uint64_t>(
@@ -1036,12 +1135,111 @@ struct MrCtx {
            remote_reduce == o.remote_reduce &&
            local_write == o.local_write &&
            remote_read == o.remote_read &&
+           remote_atomic == o.remote_atomic &&
            key == o.key &&
            pd == o.pd &&
            base == o.base &&
            length == o.length;
   }
   bool operator!=(const MrCtx& o) const { return !(*this == o); }
+};
+
+// counter, as loaded by write_ctr and answered by read_ctr
+// little endian
+struct Ctr {
+  uint32_t success = 0;  // counts of success, modulo 2^32
+  uint32_t failure = 0;  // counts of failure, modulo 2^32
+
+  static constexpr size_t kBytes = 64;
+
+  // Writes kBytes bytes; reserved bits are written as zero.
+  void pack(uint8_t* p) const {
+    p[0] = static_cast<uint8_t>(success);
+    p[1] = static_cast<uint8_t>((success >> 8));
+    p[2] = static_cast<uint8_t>((success >> 16));
+    p[3] = static_cast<uint8_t>((success >> 24));
+    p[4] = static_cast<uint8_t>(failure);
+    p[5] = static_cast<uint8_t>((failure >> 8));
+    p[6] = static_cast<uint8_t>((failure >> 16));
+    p[7] = static_cast<uint8_t>((failure >> 24));
+    p[8] = 0;
+    p[9] = 0;
+    p[10] = 0;
+    p[11] = 0;
+    p[12] = 0;
+    p[13] = 0;
+    p[14] = 0;
+    p[15] = 0;
+    p[16] = 0;
+    p[17] = 0;
+    p[18] = 0;
+    p[19] = 0;
+    p[20] = 0;
+    p[21] = 0;
+    p[22] = 0;
+    p[23] = 0;
+    p[24] = 0;
+    p[25] = 0;
+    p[26] = 0;
+    p[27] = 0;
+    p[28] = 0;
+    p[29] = 0;
+    p[30] = 0;
+    p[31] = 0;
+    p[32] = 0;
+    p[33] = 0;
+    p[34] = 0;
+    p[35] = 0;
+    p[36] = 0;
+    p[37] = 0;
+    p[38] = 0;
+    p[39] = 0;
+    p[40] = 0;
+    p[41] = 0;
+    p[42] = 0;
+    p[43] = 0;
+    p[44] = 0;
+    p[45] = 0;
+    p[46] = 0;
+    p[47] = 0;
+    p[48] = 0;
+    p[49] = 0;
+    p[50] = 0;
+    p[51] = 0;
+    p[52] = 0;
+    p[53] = 0;
+    p[54] = 0;
+    p[55] = 0;
+    p[56] = 0;
+    p[57] = 0;
+    p[58] = 0;
+    p[59] = 0;
+    p[60] = 0;
+    p[61] = 0;
+    p[62] = 0;
+    p[63] = 0;
+  }
+
+  static Ctr unpack(const uint8_t* p) {
+    Ctr r;
+    r.success = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[0]) |
+        (static_cast<uint32_t>(p[1]) << 8) |
+        (static_cast<uint32_t>(p[2]) << 16) |
+        (static_cast<uint32_t>(p[3]) << 24));
+    r.failure = static_cast<uint32_t>(
+        static_cast<uint32_t>(p[4]) |
+        (static_cast<uint32_t>(p[5]) << 8) |
+        (static_cast<uint32_t>(p[6]) << 16) |
+        (static_cast<uint32_t>(p[7]) << 24));
+    return r;
+  }
+
+  bool operator==(const Ctr& o) const {
+    return success == o.success &&
+           failure == o.failure;
+  }
+  bool operator!=(const Ctr& o) const { return !(*this == o); }
 };
 
 // answer of read_qp
@@ -1054,6 +1252,9 @@ struct QpStatus {
   uint32_t msn = 0;  // 24 bits: messages completed as responder
   uint16_t sq_head = 0;  // ring entries consumed
   uint16_t sq_tail = 0;  // ring entries posted
+  uint16_t cwnd = 0;  // congestion window in 1/64 packets
+  uint16_t marks = 0;  // packets of the QP that met congestion, modulo 2^16
+  uint16_t retransmits = 0;  // packets sent again, modulo 2^16
 
   static constexpr size_t kBytes = 64;
 
@@ -1083,12 +1284,12 @@ struct QpStatus {
     p[21] = static_cast<uint8_t>((sq_head >> 8));
     p[22] = static_cast<uint8_t>(sq_tail);
     p[23] = static_cast<uint8_t>((sq_tail >> 8));
-    p[24] = 0;
-    p[25] = 0;
-    p[26] = 0;
-    p[27] = 0;
-    p[28] = 0;
-    p[29] = 0;
+    p[24] = static_cast<uint8_t>(cwnd);
+    p[25] = static_cast<uint8_t>((cwnd >> 8));
+    p[26] = static_cast<uint8_t>(marks);
+    p[27] = static_cast<uint8_t>((marks >> 8));
+    p[28] = static_cast<uint8_t>(retransmits);
+    p[29] = static_cast<uint8_t>((retransmits >> 8));
     p[30] = 0;
     p[31] = 0;
     p[32] = 0;
@@ -1150,6 +1351,15 @@ struct QpStatus {
     r.sq_tail = static_cast<uint16_t>(
         static_cast<uint32_t>(p[22]) |
         (static_cast<uint32_t>(p[23]) << 8));
+    r.cwnd = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[24]) |
+        (static_cast<uint32_t>(p[25]) << 8));
+    r.marks = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[26]) |
+        (static_cast<uint32_t>(p[27]) << 8));
+    r.retransmits = static_cast<uint16_t>(
+        static_cast<uint32_t>(p[28]) |
+        (static_cast<uint32_t>(p[29]) << 8));
     return r;
   }
 
@@ -1160,7 +1370,10 @@ struct QpStatus {
            expected_psn == o.expected_psn &&
            msn == o.msn &&
            sq_head == o.sq_head &&
-           sq_tail == o.sq_tail;
+           sq_tail == o.sq_tail &&
+           cwnd == o.cwnd &&
+           marks == o.marks &&
+           retransmits == o.retransmits;
   }
   bool operator!=(const QpStatus& o) const { return !(*this == o); }
 };
@@ -1186,48 +1399,52 @@ struct Txd {
   uint8_t syndrome = 0;  // 8 bits: AETH syndrome
   uint32_t msn = 0;  // 24 bits: AETH MSN
   uint8_t rnum = 0;  // 7 bits: BTH receive number
+  // 1 bit: the payload (len 0..16) is in sack, its byte 0 in bits 7:0; no memory is read
+  uint8_t inl = 0;
   std::array<uint32_t, 13> sack{};  // 416 bits: acknowledgement: SACKH, its byte 0 in bits 7:0
 
-  static constexpr size_t kBits = 761;
+  static constexpr size_t kBits = 762;
   static constexpr size_t kWords = 24;
-  static constexpr size_t kOpcodeLsb = 753;
+  static constexpr size_t kOpcodeLsb = 754;
   static constexpr size_t kOpcodeBits = 8;
-  static constexpr size_t kVcLsb = 751;
+  static constexpr size_t kVcLsb = 752;
   static constexpr size_t kVcBits = 2;
-  static constexpr size_t kDstNodeLsb = 735;
+  static constexpr size_t kDstNodeLsb = 736;
   static constexpr size_t kDstNodeBits = 16;
-  static constexpr size_t kDstQpnLsb = 711;
+  static constexpr size_t kDstQpnLsb = 712;
   static constexpr size_t kDstQpnBits = 24;
-  static constexpr size_t kSrcQpnLsb = 695;
+  static constexpr size_t kSrcQpnLsb = 696;
   static constexpr size_t kSrcQpnBits = 16;
-  static constexpr size_t kPsnLsb = 671;
+  static constexpr size_t kPsnLsb = 672;
   static constexpr size_t kPsnBits = 24;
-  static constexpr size_t kAckReqLsb = 670;
+  static constexpr size_t kAckReqLsb = 671;
   static constexpr size_t kAckReqBits = 1;
-  static constexpr size_t kBecnLsb = 669;
+  static constexpr size_t kBecnLsb = 670;
   static constexpr size_t kBecnBits = 1;
-  static constexpr size_t kLaddrLsb = 605;
+  static constexpr size_t kLaddrLsb = 606;
   static constexpr size_t kLaddrBits = 64;
-  static constexpr size_t kLenLsb = 592;
+  static constexpr size_t kLenLsb = 593;
   static constexpr size_t kLenBits = 13;
-  static constexpr size_t kRaddrLsb = 528;
+  static constexpr size_t kRaddrLsb = 529;
   static constexpr size_t kRaddrBits = 64;
-  static constexpr size_t kRkeyLsb = 496;
+  static constexpr size_t kRkeyLsb = 497;
   static constexpr size_t kRkeyBits = 32;
-  static constexpr size_t kRedOpLsb = 492;
+  static constexpr size_t kRedOpLsb = 493;
   static constexpr size_t kRedOpBits = 4;
-  static constexpr size_t kRedDtypeLsb = 488;
+  static constexpr size_t kRedDtypeLsb = 489;
   static constexpr size_t kRedDtypeBits = 4;
-  static constexpr size_t kRedOrderedLsb = 487;
+  static constexpr size_t kRedOrderedLsb = 488;
   static constexpr size_t kRedOrderedBits = 1;
-  static constexpr size_t kImmLsb = 455;
+  static constexpr size_t kImmLsb = 456;
   static constexpr size_t kImmBits = 32;
-  static constexpr size_t kSyndromeLsb = 447;
+  static constexpr size_t kSyndromeLsb = 448;
   static constexpr size_t kSyndromeBits = 8;
-  static constexpr size_t kMsnLsb = 423;
+  static constexpr size_t kMsnLsb = 424;
   static constexpr size_t kMsnBits = 24;
-  static constexpr size_t kRnumLsb = 416;
+  static constexpr size_t kRnumLsb = 417;
   static constexpr size_t kRnumBits = 7;
+  static constexpr size_t kInlLsb = 416;
+  static constexpr size_t kInlBits = 1;
   static constexpr size_t kSackLsb = 0;
   static constexpr size_t kSackBits = 416;
 
@@ -1247,78 +1464,77 @@ struct Txd {
     w[11] = sack[11];
     w[12] = sack[12];
     w[13] =
-        ((static_cast<uint32_t>(syndrome) & 0x1u) << 31) |
-        ((static_cast<uint32_t>(msn) & 0xffffffu) << 7) |
-        (static_cast<uint32_t>(rnum) & 0x7fu);
+        ((static_cast<uint32_t>(msn) & 0xffffffu) << 8) |
+        ((static_cast<uint32_t>(rnum) & 0x7fu) << 1) |
+        (static_cast<uint32_t>(inl) & 0x1u);
     w[14] =
-        ((static_cast<uint32_t>(imm) & 0x1ffffffu) << 7) |
-        ((static_cast<uint32_t>(syndrome) >> 1) & 0x7fu);
+        ((static_cast<uint32_t>(imm) & 0xffffffu) << 8) |
+        (static_cast<uint32_t>(syndrome) & 0xffu);
     w[15] =
-        ((static_cast<uint32_t>(rkey) & 0xffffu) << 16) |
-        ((static_cast<uint32_t>(red_op) & 0xfu) << 12) |
-        ((static_cast<uint32_t>(red_dtype) & 0xfu) << 8) |
-        ((static_cast<uint32_t>(red_ordered) & 0x1u) << 7) |
-        ((static_cast<uint32_t>(imm) >> 25) & 0x7fu);
+        ((static_cast<uint32_t>(rkey) & 0x7fffu) << 17) |
+        ((static_cast<uint32_t>(red_op) & 0xfu) << 13) |
+        ((static_cast<uint32_t>(red_dtype) & 0xfu) << 9) |
+        ((static_cast<uint32_t>(red_ordered) & 0x1u) << 8) |
+        ((static_cast<uint32_t>(imm) >> 24) & 0xffu);
     w[16] =
-        ((static_cast<uint32_t>(raddr) & 0xffffu) << 16) |
-        ((static_cast<uint32_t>(rkey) >> 16) & 0xffffu);
+        ((static_cast<uint32_t>(raddr) & 0x7fffu) << 17) |
+        ((static_cast<uint32_t>(rkey) >> 15) & 0x1ffffu);
     w[17] =
-        ((static_cast<uint32_t>(raddr) >> 16) & 0xffffu) |
-        ((static_cast<uint32_t>(raddr >> 32) & 0xffffu) << 16);
+        ((static_cast<uint32_t>(raddr) >> 15) & 0x1ffffu) |
+        ((static_cast<uint32_t>(raddr >> 32) & 0x7fffu) << 17);
     w[18] =
-        ((static_cast<uint32_t>(laddr) & 0x7u) << 29) |
-        ((static_cast<uint32_t>(len) & 0x1fffu) << 16) |
-        ((static_cast<uint32_t>(raddr >> 32) >> 16) & 0xffffu);
+        ((static_cast<uint32_t>(laddr) & 0x3u) << 30) |
+        ((static_cast<uint32_t>(len) & 0x1fffu) << 17) |
+        ((static_cast<uint32_t>(raddr >> 32) >> 15) & 0x1ffffu);
     w[19] =
-        ((static_cast<uint32_t>(laddr) >> 3) & 0x1fffffffu) |
-        ((static_cast<uint32_t>(laddr >> 32) & 0x7u) << 29);
+        ((static_cast<uint32_t>(laddr) >> 2) & 0x3fffffffu) |
+        ((static_cast<uint32_t>(laddr >> 32) & 0x3u) << 30);
     w[20] =
-        ((static_cast<uint32_t>(psn) & 0x1u) << 31) |
-        ((static_cast<uint32_t>(ack_req) & 0x1u) << 30) |
-        ((static_cast<uint32_t>(becn) & 0x1u) << 29) |
-        ((static_cast<uint32_t>(laddr >> 32) >> 3) & 0x1fffffffu);
+        ((static_cast<uint32_t>(ack_req) & 0x1u) << 31) |
+        ((static_cast<uint32_t>(becn) & 0x1u) << 30) |
+        ((static_cast<uint32_t>(laddr >> 32) >> 2) & 0x3fffffffu);
     w[21] =
-        ((static_cast<uint32_t>(src_qpn) & 0x1ffu) << 23) |
-        ((static_cast<uint32_t>(psn) >> 1) & 0x7fffffu);
+        ((static_cast<uint32_t>(src_qpn) & 0xffu) << 24) |
+        (static_cast<uint32_t>(psn) & 0xffffffu);
     w[22] =
-        ((static_cast<uint32_t>(dst_node) & 0x1u) << 31) |
-        ((static_cast<uint32_t>(dst_qpn) & 0xffffffu) << 7) |
-        ((static_cast<uint32_t>(src_qpn) >> 9) & 0x7fu);
+        ((static_cast<uint32_t>(dst_qpn) & 0xffffffu) << 8) |
+        ((static_cast<uint32_t>(src_qpn) >> 8) & 0xffu);
     w[23] =
-        ((static_cast<uint32_t>(opcode) & 0xffu) << 17) |
-        ((static_cast<uint32_t>(vc) & 0x3u) << 15) |
-        ((static_cast<uint32_t>(dst_node) >> 1) & 0x7fffu);
+        ((static_cast<uint32_t>(opcode) & 0xffu) << 18) |
+        ((static_cast<uint32_t>(vc) & 0x3u) << 16) |
+        (static_cast<uint32_t>(dst_node) & 0xffffu);
   }
 
   static Txd from_words(const uint32_t* w) {
     Txd r;
-    r.opcode = static_cast<uint8_t>(((w[23] >> 17) & 0xffu));
-    r.vc = static_cast<uint8_t>(((w[23] >> 15) & 0x3u));
-    r.dst_node = static_cast<uint16_t>(((w[22] >> 31) & 0x1u) | ((w[23] & 0x7fffu) << 1));
-    r.dst_qpn = static_cast<uint32_t>(((w[22] >> 7) & 0xffffffu));
-    r.src_qpn = static_cast<uint16_t>(((w[21] >> 23) & 0x1ffu) | ((w[22] & 0x7fu) << 9));
-    r.psn = static_cast<uint32_t>(((w[20] >> 31) & 0x1u) | ((w[21] & 0x7fffffu) << 1));
-    r.ack_req = static_cast<uint8_t>(((w[20] >> 30) & 0x1u));
-    r.becn = static_cast<uint8_t>(((w[20] >> 29) & 0x1u));
+    r.opcode = static_cast<uint8_t>(((w[23] >> 18) & 0xffu));
+    r.vc = static_cast<uint8_t>(((w[23] >> 16) & 0x3u));
+    r.dst_node = static_cast<uint16_t>((w[23] & 0xffffu));
+    r.dst_qpn = static_cast<uint32_t>(((w[22] >> 8) & 0xffffffu));
+    r.src_qpn = static_cast<uint16_t>(((w[21] >> 24) & 0xffu) | ((w[22] & 0xffu) << 8));
+    r.psn = static_cast<uint32_t>((w[21] & 0xffffffu));
+    r.ack_req = static_cast<uint8_t>(((w[20] >> 31) & 0x1u));
+    r.becn = static_cast<uint8_t>(((w[20] >> 30) & 0x1u));
     r.laddr = static_cast<uint64_t>(
-        static_cast<uint64_t>(((w[18] >> 29) & 0x7u)) |
-        (static_cast<uint64_t>((w[19] & 0x1fffffffu)) << 3) |
-        (static_cast<uint64_t>(((w[19] >> 29) & 0x7u)) << 32) |
-        (static_cast<uint64_t>((w[20] & 0x1fffffffu)) << 35));
-    r.len = static_cast<uint16_t>(((w[18] >> 16) & 0x1fffu));
+        static_cast<uint64_t>(((w[18] >> 30) & 0x3u)) |
+        (static_cast<uint64_t>((w[19] & 0x3fffffffu)) << 2) |
+        (static_cast<uint64_t>(((w[19] >> 30) & 0x3u)) << 32) |
+        (static_cast<uint64_t>((w[20] & 0x3fffffffu)) << 34));
+    r.len = static_cast<uint16_t>(((w[18] >> 17) & 0x1fffu));
     r.raddr = static_cast<uint64_t>(
-        static_cast<uint64_t>(((w[16] >> 16) & 0xffffu)) |
-        (static_cast<uint64_t>((w[17] & 0xffffu)) << 16) |
-        (static_cast<uint64_t>(((w[17] >> 16) & 0xffffu)) << 32) |
-        (static_cast<uint64_t>((w[18] & 0xffffu)) << 48));
-    r.rkey = static_cast<uint32_t>(((w[15] >> 16) & 0xffffu) | ((w[16] & 0xffffu) << 16));
-    r.red_op = static_cast<uint8_t>(((w[15] >> 12) & 0xfu));
-    r.red_dtype = static_cast<uint8_t>(((w[15] >> 8) & 0xfu));
-    r.red_ordered = static_cast<uint8_t>(((w[15] >> 7) & 0x1u));
-    r.imm = static_cast<uint32_t>(((w[14] >> 7) & 0x1ffffffu) | ((w[15] & 0x7fu) << 25));
-    r.syndrome = static_cast<uint8_t>(((w[13] >> 31) & 0x1u) | ((w[14] & 0x7fu) << 1));
-    r.msn = static_cast<uint32_t>(((w[13] >> 7) & 0xffffffu));
-    r.rnum = static_cast<uint8_t>((w[13] & 0x7fu));
+        static_cast<uint64_t>(((w[16] >> 17) & 0x7fffu)) |
+        (static_cast<uint64_t>((w[17] & 0x1ffffu)) << 15) |
+        (static_cast<uint64_t>(((w[17] >> 17) & 0x7fffu)) << 32) |
+        (static_cast<uint64_t>((w[18] & 0x1ffffu)) << 47));
+    r.rkey = static_cast<uint32_t>(((w[15] >> 17) & 0x7fffu) | ((w[16] & 0x1ffffu) << 15));
+    r.red_op = static_cast<uint8_t>(((w[15] >> 13) & 0xfu));
+    r.red_dtype = static_cast<uint8_t>(((w[15] >> 9) & 0xfu));
+    r.red_ordered = static_cast<uint8_t>(((w[15] >> 8) & 0x1u));
+    r.imm = static_cast<uint32_t>(((w[14] >> 8) & 0xffffffu) | ((w[15] & 0xffu) << 24));
+    r.syndrome = static_cast<uint8_t>((w[14] & 0xffu));
+    r.msn = static_cast<uint32_t>(((w[13] >> 8) & 0xffffffu));
+    r.rnum = static_cast<uint8_t>(((w[13] >> 1) & 0x7fu));
+    r.inl = static_cast<uint8_t>((w[13] & 0x1u));
     r.sack[0] = w[0];
     r.sack[1] = w[1];
     r.sack[2] = w[2];
@@ -1355,6 +1571,7 @@ struct Txd {
            syndrome == o.syndrome &&
            msn == o.msn &&
            rnum == o.rnum &&
+           inl == o.inl &&
            sack == o.sack;
   }
   bool operator!=(const Txd& o) const { return !(*this == o); }
@@ -1615,61 +1832,68 @@ struct Rxv {
   uint64_t addr = 0;  // 64 bits: target
   uint16_t len = 0;  // 13 bits: bytes
   uint8_t red_op = 0;  // 4 bits: operation
-  uint8_t red_dtype = 0;  // 4 bits: type
+  uint8_t red_dtype = 0;  // 4 bits: type; atomic: 0 fetch-add, 1 compare-swap
+  // 1 bit: write: the payload is one big-endian 64-bit number, written little-endian
+  uint8_t swap8 = 0;
 
-  static constexpr size_t kBits = 128;
-  static constexpr size_t kWords = 4;
-  static constexpr size_t kActionLsb = 126;
+  static constexpr size_t kBits = 129;
+  static constexpr size_t kWords = 5;
+  static constexpr size_t kActionLsb = 127;
   static constexpr size_t kActionBits = 2;
-  static constexpr size_t kRspLsb = 125;
+  static constexpr size_t kRspLsb = 126;
   static constexpr size_t kRspBits = 1;
-  static constexpr size_t kQpnLsb = 109;
+  static constexpr size_t kQpnLsb = 110;
   static constexpr size_t kQpnBits = 16;
-  static constexpr size_t kPsnLsb = 85;
+  static constexpr size_t kPsnLsb = 86;
   static constexpr size_t kPsnBits = 24;
-  static constexpr size_t kAddrLsb = 21;
+  static constexpr size_t kAddrLsb = 22;
   static constexpr size_t kAddrBits = 64;
-  static constexpr size_t kLenLsb = 8;
+  static constexpr size_t kLenLsb = 9;
   static constexpr size_t kLenBits = 13;
-  static constexpr size_t kRedOpLsb = 4;
+  static constexpr size_t kRedOpLsb = 5;
   static constexpr size_t kRedOpBits = 4;
-  static constexpr size_t kRedDtypeLsb = 0;
+  static constexpr size_t kRedDtypeLsb = 1;
   static constexpr size_t kRedDtypeBits = 4;
+  static constexpr size_t kSwap8Lsb = 0;
+  static constexpr size_t kSwap8Bits = 1;
 
   // 32-bit words of the packed port, least significant first.
   void to_words(uint32_t* w) const {
     w[0] =
-        ((static_cast<uint32_t>(addr) & 0x7ffu) << 21) |
-        ((static_cast<uint32_t>(len) & 0x1fffu) << 8) |
-        ((static_cast<uint32_t>(red_op) & 0xfu) << 4) |
-        (static_cast<uint32_t>(red_dtype) & 0xfu);
+        ((static_cast<uint32_t>(addr) & 0x3ffu) << 22) |
+        ((static_cast<uint32_t>(len) & 0x1fffu) << 9) |
+        ((static_cast<uint32_t>(red_op) & 0xfu) << 5) |
+        ((static_cast<uint32_t>(red_dtype) & 0xfu) << 1) |
+        (static_cast<uint32_t>(swap8) & 0x1u);
     w[1] =
-        ((static_cast<uint32_t>(addr) >> 11) & 0x1fffffu) |
-        ((static_cast<uint32_t>(addr >> 32) & 0x7ffu) << 21);
+        ((static_cast<uint32_t>(addr) >> 10) & 0x3fffffu) |
+        ((static_cast<uint32_t>(addr >> 32) & 0x3ffu) << 22);
     w[2] =
-        ((static_cast<uint32_t>(psn) & 0x7ffu) << 21) |
-        ((static_cast<uint32_t>(addr >> 32) >> 11) & 0x1fffffu);
+        ((static_cast<uint32_t>(psn) & 0x3ffu) << 22) |
+        ((static_cast<uint32_t>(addr >> 32) >> 10) & 0x3fffffu);
     w[3] =
-        ((static_cast<uint32_t>(action) & 0x3u) << 30) |
-        ((static_cast<uint32_t>(rsp) & 0x1u) << 29) |
-        ((static_cast<uint32_t>(qpn) & 0xffffu) << 13) |
-        ((static_cast<uint32_t>(psn) >> 11) & 0x1fffu);
+        ((static_cast<uint32_t>(action) & 0x1u) << 31) |
+        ((static_cast<uint32_t>(rsp) & 0x1u) << 30) |
+        ((static_cast<uint32_t>(qpn) & 0xffffu) << 14) |
+        ((static_cast<uint32_t>(psn) >> 10) & 0x3fffu);
+    w[4] = ((static_cast<uint32_t>(action) >> 1) & 0x1u);
   }
 
   static Rxv from_words(const uint32_t* w) {
     Rxv r;
-    r.action = static_cast<uint8_t>(((w[3] >> 30) & 0x3u));
-    r.rsp = static_cast<uint8_t>(((w[3] >> 29) & 0x1u));
-    r.qpn = static_cast<uint16_t>(((w[3] >> 13) & 0xffffu));
-    r.psn = static_cast<uint32_t>(((w[2] >> 21) & 0x7ffu) | ((w[3] & 0x1fffu) << 11));
+    r.action = static_cast<uint8_t>(((w[3] >> 31) & 0x1u) | ((w[4] & 0x1u) << 1));
+    r.rsp = static_cast<uint8_t>(((w[3] >> 30) & 0x1u));
+    r.qpn = static_cast<uint16_t>(((w[3] >> 14) & 0xffffu));
+    r.psn = static_cast<uint32_t>(((w[2] >> 22) & 0x3ffu) | ((w[3] & 0x3fffu) << 10));
     r.addr = static_cast<uint64_t>(
-        static_cast<uint64_t>(((w[0] >> 21) & 0x7ffu)) |
-        (static_cast<uint64_t>((w[1] & 0x1fffffu)) << 11) |
-        (static_cast<uint64_t>(((w[1] >> 21) & 0x7ffu)) << 32) |
-        (static_cast<uint64_t>((w[2] & 0x1fffffu)) << 43));
-    r.len = static_cast<uint16_t>(((w[0] >> 8) & 0x1fffu));
-    r.red_op = static_cast<uint8_t>(((w[0] >> 4) & 0xfu));
-    r.red_dtype = static_cast<uint8_t>((w[0] & 0xfu));
+        static_cast<uint64_t>(((w[0] >> 22) & 0x3ffu)) |
+        (static_cast<uint64_t>((w[1] & 0x3fffffu)) << 10) |
+        (static_cast<uint64_t>(((w[1] >> 22) & 0x3ffu)) << 32) |
+        (static_cast<uint64_t>((w[2] & 0x3fffffu)) << 42));
+    r.len = static_cast<uint16_t>(((w[0] >> 9) & 0x1fffu));
+    r.red_op = static_cast<uint8_t>(((w[0] >> 5) & 0xfu));
+    r.red_dtype = static_cast<uint8_t>(((w[0] >> 1) & 0xfu));
+    r.swap8 = static_cast<uint8_t>((w[0] & 0x1u));
     return r;
   }
 
@@ -1681,7 +1905,8 @@ struct Rxv {
            addr == o.addr &&
            len == o.len &&
            red_op == o.red_op &&
-           red_dtype == o.red_dtype;
+           red_dtype == o.red_dtype &&
+           swap8 == o.swap8;
   }
   bool operator!=(const Rxv& o) const { return !(*this == o); }
 };
@@ -1693,54 +1918,52 @@ struct Rxd {
   uint16_t qpn = 0;  // 16 bits: own QPN
   uint32_t psn = 0;  // 24 bits: PSN
   uint8_t err = 0;  // 1 bit: memory refused
+  uint64_t old = 0;  // 64 bits: atomic: value before
 
-  static constexpr size_t kBits = 42;
-  static constexpr size_t kWords = 2;
-  static constexpr size_t kRspLsb = 41;
+  static constexpr size_t kBits = 106;
+  static constexpr size_t kWords = 4;
+  static constexpr size_t kRspLsb = 105;
   static constexpr size_t kRspBits = 1;
-  static constexpr size_t kQpnLsb = 25;
+  static constexpr size_t kQpnLsb = 89;
   static constexpr size_t kQpnBits = 16;
-  static constexpr size_t kPsnLsb = 1;
+  static constexpr size_t kPsnLsb = 65;
   static constexpr size_t kPsnBits = 24;
-  static constexpr size_t kErrLsb = 0;
+  static constexpr size_t kErrLsb = 64;
   static constexpr size_t kErrBits = 1;
+  static constexpr size_t kOldLsb = 0;
+  static constexpr size_t kOldBits = 64;
 
   // 32-bit words of the packed port, least significant first.
   void to_words(uint32_t* w) const {
-    w[0] =
+    w[0] = static_cast<uint32_t>(old);
+    w[1] = static_cast<uint32_t>(old >> 32);
+    w[2] =
         ((static_cast<uint32_t>(qpn) & 0x7fu) << 25) |
         ((static_cast<uint32_t>(psn) & 0xffffffu) << 1) |
         (static_cast<uint32_t>(err) & 0x1u);
-    w[1] =
+    w[3] =
         ((static_cast<uint32_t>(rsp) & 0x1u) << 9) |
         ((static_cast<uint32_t>(qpn) >> 7) & 0x1ffu);
   }
 
   static Rxd from_words(const uint32_t* w) {
     Rxd r;
-    r.rsp = static_cast<uint8_t>(((w[1] >> 9) & 0x1u));
-    r.qpn = static_cast<uint16_t>(((w[0] >> 25) & 0x7fu) | ((w[1] & 0x1ffu) << 7));
-    r.psn = static_cast<uint32_t>(((w[0] >> 1) & 0xffffffu));
-    r.err = static_cast<uint8_t>((w[0] & 0x1u));
+    r.rsp = static_cast<uint8_t>(((w[3] >> 9) & 0x1u));
+    r.qpn = static_cast<uint16_t>(((w[2] >> 25) & 0x7fu) | ((w[3] & 0x1ffu) << 7));
+    r.psn = static_cast<uint32_t>(((w[2] >> 1) & 0xffffffu));
+    r.err = static_cast<uint8_t>((w[2] & 0x1u));
+    r.old = static_cast<uint64_t>(
+        static_cast<uint64_t>(w[0]) |
+        (static_cast<uint64_t>(w[1]) << 32));
     return r;
-  }
-
-  uint64_t to_u64() const {
-    uint32_t w[2] = {0, 0};
-    to_words(w);
-    return (static_cast<uint64_t>(w[1]) << 32) | w[0];
-  }
-
-  static Rxd from_u64(uint64_t v) {
-    const uint32_t w[2] = {static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)};
-    return from_words(w);
   }
 
   bool operator==(const Rxd& o) const {
     return rsp == o.rsp &&
            qpn == o.qpn &&
            psn == o.psn &&
-           err == o.err;
+           err == o.err &&
+           old == o.old;
   }
   bool operator!=(const Rxd& o) const { return !(*this == o); }
 };
@@ -1857,17 +2080,17 @@ struct MemRdata {
 // 64-byte boundary
 struct DmaReq {
   uint8_t kind = 0;  // 2 bits: dma_kind
-  uint8_t tag = 0;  // 8 bits: returned in the response
+  uint16_t tag = 0;  // 10 bits: returned in the response; below sq_tags: a read of a send ring
   uint64_t addr = 0;  // 64 bits: card address; bit 63: host IOVA
   uint8_t len = 0;  // 7 bits: bytes 1..64
   std::array<uint32_t, 16> data{};  // 512 bits: write data
 
-  static constexpr size_t kBits = 593;
+  static constexpr size_t kBits = 595;
   static constexpr size_t kWords = 19;
-  static constexpr size_t kKindLsb = 591;
+  static constexpr size_t kKindLsb = 593;
   static constexpr size_t kKindBits = 2;
   static constexpr size_t kTagLsb = 583;
-  static constexpr size_t kTagBits = 8;
+  static constexpr size_t kTagBits = 10;
   static constexpr size_t kAddrLsb = 519;
   static constexpr size_t kAddrBits = 64;
   static constexpr size_t kLenLsb = 512;
@@ -1900,15 +2123,15 @@ struct DmaReq {
         ((static_cast<uint32_t>(addr) >> 25) & 0x7fu) |
         ((static_cast<uint32_t>(addr >> 32) & 0x1ffffffu) << 7);
     w[18] =
-        ((static_cast<uint32_t>(kind) & 0x3u) << 15) |
-        ((static_cast<uint32_t>(tag) & 0xffu) << 7) |
+        ((static_cast<uint32_t>(kind) & 0x3u) << 17) |
+        ((static_cast<uint32_t>(tag) & 0x3ffu) << 7) |
         ((static_cast<uint32_t>(addr >> 32) >> 25) & 0x7fu);
   }
 
   static DmaReq from_words(const uint32_t* w) {
     DmaReq r;
-    r.kind = static_cast<uint8_t>(((w[18] >> 15) & 0x3u));
-    r.tag = static_cast<uint8_t>(((w[18] >> 7) & 0xffu));
+    r.kind = static_cast<uint8_t>(((w[18] >> 17) & 0x3u));
+    r.tag = static_cast<uint16_t>(((w[18] >> 7) & 0x3ffu));
     r.addr = static_cast<uint64_t>(
         static_cast<uint64_t>(((w[16] >> 7) & 0x1ffffffu)) |
         (static_cast<uint64_t>((w[17] & 0x7fu)) << 25) |
@@ -1946,14 +2169,14 @@ struct DmaReq {
 
 // answer to a read or a posted write
 struct DmaRsp {
-  uint8_t tag = 0;  // 8 bits: of the request
+  uint16_t tag = 0;  // 10 bits: of the request
   uint8_t err = 0;  // 1 bit: refused
   std::array<uint32_t, 16> data{};  // 512 bits: read data
 
-  static constexpr size_t kBits = 521;
+  static constexpr size_t kBits = 523;
   static constexpr size_t kWords = 17;
   static constexpr size_t kTagLsb = 513;
-  static constexpr size_t kTagBits = 8;
+  static constexpr size_t kTagBits = 10;
   static constexpr size_t kErrLsb = 512;
   static constexpr size_t kErrBits = 1;
   static constexpr size_t kDataLsb = 0;
@@ -1977,12 +2200,12 @@ struct DmaRsp {
     w[13] = data[13];
     w[14] = data[14];
     w[15] = data[15];
-    w[16] = ((static_cast<uint32_t>(tag) & 0xffu) << 1) | (static_cast<uint32_t>(err) & 0x1u);
+    w[16] = ((static_cast<uint32_t>(tag) & 0x3ffu) << 1) | (static_cast<uint32_t>(err) & 0x1u);
   }
 
   static DmaRsp from_words(const uint32_t* w) {
     DmaRsp r;
-    r.tag = static_cast<uint8_t>(((w[16] >> 1) & 0xffu));
+    r.tag = static_cast<uint16_t>(((w[16] >> 1) & 0x3ffu));
     r.err = static_cast<uint8_t>((w[16] & 0x1u));
     r.data[0] = w[0];
     r.data[1] = w[1];
@@ -2105,9 +2328,9 @@ struct CsrRsp {
 // doorbell, host_if to nic_core
 struct Doorbell {
   // 2 bits: 0 send ring tail, 1 receives posted (total, modulo 2^16; a QP with a receive ring: its
-  // tail), 2 CQ consumer index (modulo 2^16)
+  // tail), 2 CQ consumer index (modulo 2^16), 3 counter: value is added to its success
   uint8_t kind = 0;
-  uint16_t index = 0;  // 16 bits: QPN or CQN
+  uint16_t index = 0;  // 16 bits: QPN, CQN or counter
   uint16_t value = 0;  // 16 bits: new free-running index
 
   static constexpr size_t kBits = 34;
@@ -2152,6 +2375,68 @@ struct Doorbell {
            value == o.value;
   }
   bool operator!=(const Doorbell& o) const { return !(*this == o); }
+};
+
+// entry written by the host, host_if to nic_core
+struct Push {
+  uint16_t index = 0;  // 16 bits: QPN
+  std::array<uint32_t, 16> data{};  // 512 bits: the entry, byte 0 in bits 7:0
+
+  static constexpr size_t kBits = 528;
+  static constexpr size_t kWords = 17;
+  static constexpr size_t kIndexLsb = 512;
+  static constexpr size_t kIndexBits = 16;
+  static constexpr size_t kDataLsb = 0;
+  static constexpr size_t kDataBits = 512;
+
+  // 32-bit words of the packed port, least significant first.
+  void to_words(uint32_t* w) const {
+    w[0] = data[0];
+    w[1] = data[1];
+    w[2] = data[2];
+    w[3] = data[3];
+    w[4] = data[4];
+    w[5] = data[5];
+    w[6] = data[6];
+    w[7] = data[7];
+    w[8] = data[8];
+    w[9] = data[9];
+    w[10] = data[10];
+    w[11] = data[11];
+    w[12] = data[12];
+    w[13] = data[13];
+    w[14] = data[14];
+    w[15] = data[15];
+    w[16] = (static_cast<uint32_t>(index) & 0xffffu);
+  }
+
+  static Push from_words(const uint32_t* w) {
+    Push r;
+    r.index = static_cast<uint16_t>((w[16] & 0xffffu));
+    r.data[0] = w[0];
+    r.data[1] = w[1];
+    r.data[2] = w[2];
+    r.data[3] = w[3];
+    r.data[4] = w[4];
+    r.data[5] = w[5];
+    r.data[6] = w[6];
+    r.data[7] = w[7];
+    r.data[8] = w[8];
+    r.data[9] = w[9];
+    r.data[10] = w[10];
+    r.data[11] = w[11];
+    r.data[12] = w[12];
+    r.data[13] = w[13];
+    r.data[14] = w[14];
+    r.data[15] = w[15];
+    return r;
+  }
+
+  bool operator==(const Push& o) const {
+    return index == o.index &&
+           data == o.data;
+  }
+  bool operator!=(const Push& o) const { return !(*this == o); }
 };
 
 namespace reg {
@@ -2208,6 +2493,23 @@ inline constexpr uint32_t kNicPlanesDownMaskMask = 0x000000ffu;
 // rw: cycles after which a plane that is down is tried again
 inline constexpr uint32_t kNicPlaneProbe = 0x00001024u;
 inline constexpr uint32_t kNicPlaneProbeReset = 0x000bebc2u;
+// rw: growth of a congestion window in a round trip without marks, in 1/64 packets
+inline constexpr uint32_t kNicCcStep = 0x00001028u;
+inline constexpr uint32_t kNicCcStepReset = 0x00000040u;
+inline constexpr uint32_t kNicCcStepStepLsb = 0u;  // 1/64 packets
+inline constexpr uint32_t kNicCcStepStepBits = 8u;
+inline constexpr uint32_t kNicCcStepStepMask = 0x000000ffu;
+// rw: pacing of VC req: time of a byte in 1/65536 cycles, 0: none
+inline constexpr uint32_t kNicPaceReq = 0x0000102cu;
+inline constexpr uint32_t kNicPaceReqReset = 0x00000000u;
+inline constexpr uint32_t kNicPaceReqCostLsb = 0u;  // 1/65536 cycles
+inline constexpr uint32_t kNicPaceReqCostBits = 16u;
+inline constexpr uint32_t kNicPaceReqCostMask = 0x0000ffffu;
+inline constexpr uint32_t kNicPaceBulk = 0x00001030u;  // rw: pacing of VC bulk
+inline constexpr uint32_t kNicPaceBulkReset = 0x00000000u;
+inline constexpr uint32_t kNicPaceBulkCostLsb = 0u;  // 1/65536 cycles
+inline constexpr uint32_t kNicPaceBulkCostBits = 16u;
+inline constexpr uint32_t kNicPaceBulkCostMask = 0x0000ffffu;
 inline constexpr uint32_t kNicObjData = 0x00001040u;  // rw: context words, little-endian
 inline constexpr uint32_t kNicObjDataStride = 4u;
 inline constexpr uint32_t kNicObjDataCount = 16u;
@@ -2270,6 +2572,10 @@ inline constexpr uint32_t kNicCntDuplicates = 0x00001250u;  // ro: packets recei
 inline constexpr uint32_t kNicCntDeferred = 0x00001254u;
 inline constexpr uint32_t kNicCntRnrSent = 0x00001258u;  // ro: RNR answers sent
 inline constexpr uint32_t kNicCntRnrReceived = 0x0000125cu;  // ro: RNR answers received
+inline constexpr uint32_t kNicCntBumps = 0x00001260u;  // ro: counts in counters, of all kinds
+inline constexpr uint32_t kNicCntWaits = 0x00001264u;  // ro: entries wait that completed ok
+inline constexpr uint32_t kNicCntAtomics = 0x00001268u;  // ro: atomics executed as responder
+inline constexpr uint32_t kNicCntPushes = 0x0000126cu;  // ro: entries taken from a push
 
 }  // namespace reg
 
