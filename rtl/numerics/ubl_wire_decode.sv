@@ -73,6 +73,7 @@ module ubl_wire_decode #(
   localparam int unsigned LeftW     = SizeW - 1;   // units of a packet
   // The window holds a block of int4 and a word, so that one is taken while the block is decoded.
   localparam int unsigned Units     = 33;
+  localparam int unsigned WindowW   = 32 * Units;
   localparam int unsigned Room      = 16;
   localparam logic [5:0]  Int4Units = 6'd17;
   localparam logic [5:0]  SparseUnits = 6'd8;
@@ -157,66 +158,6 @@ module ubl_wire_decode #(
     end
   endfunction
 
-  // The elements of a beat. `odd`: second half of a block of int4. topk: `mask` belongs to the next
-  // elements, their values begin at unit `base`.
-  function automatic logic [2047:0] elements(logic [2:0] fmt, logic [32*Units-1:0] win, logic odd,
-                                             logic [63:0] mask, logic [5:0] base);
-    logic [2047:0] e;
-    logic [3:0]    group;
-    logic [1:0]    ones;
-    logic [5:0]    at;
-    logic [5:0]    slot;
-    e     = '0;
-    group = '0;
-    ones  = '0;
-    at    = base;
-    slot  = '0;
-    case (fmt)
-      ubl_pkg::WireFormatNone: e[511:0] = win[511:0];
-      ubl_pkg::WireFormatFp16: begin
-        for (int unsigned i = 0; i < 32; i++) e[32*i +: 32] = from_fp16(win[16*i +: 16]);
-      end
-      ubl_pkg::WireFormatBf16: begin
-        for (int unsigned i = 0; i < 32; i++) e[32*i +: 32] = canonical({win[16*i +: 16], 16'd0});
-      end
-      ubl_pkg::WireFormatE4m3: begin
-        for (int unsigned i = 0; i < 64; i++) e[32*i +: 32] = from_e4m3(win[8*i +: 8]);
-      end
-      ubl_pkg::WireFormatE5m2: begin
-        for (int unsigned i = 0; i < 64; i++) e[32*i +: 32] = from_fp16({win[8*i +: 8], 8'd0});
-      end
-      ubl_pkg::WireFormatInt4: begin
-        for (int unsigned i = 0; i < 64; i++) begin
-          e[32*i +: 32] = scaled(odd ? win[256 + 4*i +: 4] : win[4*i +: 4],
-                                 odd ? win[528 + 8*(i/32) +: 8] : win[512 + 8*(i/32) +: 8]);
-        end
-      end
-      ubl_pkg::WireFormatSparse8: begin
-        for (int unsigned i = 0; i < 64; i++) begin
-          group = win[128 + 4*(i/4) +: 4];
-          if (i % 4 == 0) ones = 2'd0;
-          if (win[192 +: 8] == ScaleNan) begin
-            e[32*i +: 32] = Nan;
-          end else if (group[i%4]) begin
-            if (ones == 2'd0) e[32*i +: 32] = scaled(win[8*(i/4) +: 4], win[192 +: 8]);
-            if (ones == 2'd1) e[32*i +: 32] = scaled(win[8*(i/4) + 4 +: 4], win[192 +: 8]);
-            if (ones != 2'd2) ones = ones + 2'd1;
-          end
-        end
-      end
-      default: begin
-        for (int unsigned i = 0; i < 64; i++) begin
-          if (mask[i] && slot != 6'd16) begin
-            e[32*i +: 32] = canonical(win[32*at +: 32]);
-            at            = at + 6'd1;
-            slot          = slot + 6'd1;
-          end
-        end
-      end
-    endcase
-    elements = e;
-  endfunction
-
   // ---------------------------------------------------------------------------------------------
   // Packets
   // ---------------------------------------------------------------------------------------------
@@ -240,7 +181,7 @@ module ubl_wire_decode #(
   logic [63:0]      mask_q, mask_d;   // topk: bit 0 is the next element's
   logic [1:0]       err_q, err_d;
 
-  logic [32*Units-1:0] window_q;
+  logic [WindowW-1:0] window_q, window_d;
   logic [5:0]       level_q, level, level_d;  // units in the window; behind what is used; and a word
   logic             in_take;
   logic [4:0]       in_units;
@@ -388,6 +329,70 @@ module ubl_wire_decode #(
   assign next_take = next_valid_q && (!act_q || done);
 
   // ---------------------------------------------------------------------------------------------
+  // Elements of the beat
+  // ---------------------------------------------------------------------------------------------
+  logic [2047:0] elem_d;
+  logic [3:0]    pair;     // sparse8: mask of a group
+  logic [1:0]    ones;     // of it so far
+  logic [4:0]    slot;     // topk: values so far
+
+  always_comb begin
+    elem_d = '0;
+    pair   = '0;
+    ones   = '0;
+    slot   = '0;
+    if (beat && !zero_q) begin
+      case (format_q)
+        ubl_pkg::WireFormatNone: elem_d[511:0] = window_q[511:0];
+        ubl_pkg::WireFormatFp16: begin
+          for (int unsigned i = 0; i < 32; i++) elem_d[32*i +: 32] = from_fp16(window_q[16*i +: 16]);
+        end
+        ubl_pkg::WireFormatBf16: begin
+          for (int unsigned i = 0; i < 32; i++) begin
+            elem_d[32*i +: 32] = canonical({window_q[16*i +: 16], 16'd0});
+          end
+        end
+        ubl_pkg::WireFormatE4m3: begin
+          for (int unsigned i = 0; i < 64; i++) elem_d[32*i +: 32] = from_e4m3(window_q[8*i +: 8]);
+        end
+        ubl_pkg::WireFormatE5m2: begin
+          for (int unsigned i = 0; i < 64; i++) begin
+            elem_d[32*i +: 32] = from_fp16({window_q[8*i +: 8], 8'd0});
+          end
+        end
+        ubl_pkg::WireFormatInt4: begin
+          for (int unsigned i = 0; i < 64; i++) begin
+            elem_d[32*i +: 32] = scaled(odd_q ? window_q[256 + 4*i +: 4] : window_q[4*i +: 4],
+                                        odd_q ? window_q[528 + 8*(i/32) +: 8]
+                                              : window_q[512 + 8*(i/32) +: 8]);
+          end
+        end
+        ubl_pkg::WireFormatSparse8: begin
+          for (int unsigned i = 0; i < 64; i++) begin
+            pair = window_q[128 + 4*(i/4) +: 4];
+            if (i % 4 == 0) ones = 2'd0;
+            if (window_q[192 +: 8] == ScaleNan) begin
+              elem_d[32*i +: 32] = Nan;
+            end else if (pair[i%4] && ones != 2'd2) begin
+              elem_d[32*i +: 32] = scaled(ones[0] ? window_q[8*(i/4) + 4 +: 4] : window_q[8*(i/4) +: 4],
+                                          window_q[192 +: 8]);
+              ones = ones + 2'd1;
+            end
+          end
+        end
+        default: begin
+          for (int unsigned i = 0; i < 64; i++) begin
+            if (mask[i] && slot != TopkBudget) begin
+              elem_d[32*i +: 32] = canonical(window_q[32*(base + {1'b0, slot}) +: 32]);
+              slot               = slot + 5'd1;
+            end
+          end
+        end
+      endcase
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
   // Window
   // ---------------------------------------------------------------------------------------------
   assign level      = level_q - used;
@@ -397,13 +402,33 @@ module ubl_wire_decode #(
   assign in_units   = 5'((bytes_i + 7'd3) >> 2);
   assign level_d    = level + (in_take ? {1'b0, in_units} : 6'd0);
 
-  // What is used goes, the word comes behind the rest. What is beyond the level is zero.
-  function automatic logic [32*Units-1:0] moved(logic [32*Units-1:0] window, logic [5:0] gone,
-                                                logic [5:0] at, logic [5:0] units, logic [511:0] word);
-    logic [511:0] kept;
-    kept  = (units == 6'd16) ? word : word & ~({512{1'b1}} << {units, 5'd0});
-    moved = (window >> {gone, 5'd0}) | ((32*Units)'(kept) << {at, 5'd0});
-  endfunction
+  // What is used goes, the word comes behind the rest. What is beyond the level is zero. The wide
+  // registers take a signal of the same width in processes of their own: then the simulator keeps no
+  // second copy of them.
+  always_comb begin
+    window_d = '0;
+    if (in_take || used != 6'd0) window_d = window_q >> {used, 5'd0};
+    if (in_take) begin
+      window_d = window_d | (({{WindowW-512{1'b0}}, data_i} & ~({WindowW{1'b1}} << {in_units, 5'd0}))
+                             << {level, 5'd0});
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      window_q <= '0;
+    end else if (in_take || used != 6'd0) begin
+      window_q <= window_d;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      elem_q <= '0;
+    end else if (beat) begin
+      elem_q <= elem_d;
+    end
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -412,7 +437,6 @@ module ubl_wire_decode #(
       next_format_q <= '0;
       next_count_q  <= '0;
       next_size_q   <= '0;
-      window_q      <= '0;
       level_q       <= '0;
       act_q         <= 1'b0;
       format_q      <= '0;
@@ -427,7 +451,6 @@ module ubl_wire_decode #(
       err_q         <= ErrNone;
       out_valid_q   <= 1'b0;
       last_q        <= 1'b0;
-      elem_q        <= '0;
       count_q       <= '0;
       out_err_q     <= ErrNone;
     end else begin
@@ -440,10 +463,7 @@ module ubl_wire_decode #(
         end
       end
       next_valid_q <= (next_valid_q && !next_take) || (in_take && first_q);
-      if (in_take || used != 6'd0) begin
-        window_q <= moved(window_q, used, level, in_take ? {1'b0, in_units} : 6'd0, data_i);
-        level_q  <= level_d;
-      end
+      level_q      <= level_d;
       if (act_q) begin
         rest_q  <= rest_d;
         left_q  <= left_d;
@@ -469,7 +489,6 @@ module ubl_wire_decode #(
       end
       if (beat) begin
         out_valid_q <= 1'b1;
-        elem_q      <= zero_q ? '0 : elements(format_q, window_q, odd_q, mask, base);
         count_q     <= n;
         last_q      <= beat_last;
         out_err_q   <= beat_last ? err_d : ErrNone;

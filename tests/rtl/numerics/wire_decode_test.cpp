@@ -232,7 +232,21 @@ class WireDecode : public ::testing::Test {
     };
     switch (rng_() % 6) {
       case 0:
-        if (format != WireFormat::kTopk) mess(0, p.bytes.size());
+        if (format != WireFormat::kTopk) {
+          mess(0, p.bytes.size());
+        } else {  // any values, NaNs that no encoder makes among them
+          p.bytes.clear();
+          for (size_t at = 0; at < count; at += 64) {
+            uint64_t mask = rng_() & rng_();
+            if (count - at < 64) mask &= (uint64_t{1} << (count - at)) - 1;
+            for (int k = 0; k < 8; ++k) p.bytes.push_back(static_cast<uint8_t>(mask >> (8 * k)));
+            for (int i = __builtin_popcountll(mask); i > 0; --i) {
+              const uint32_t x = specials_[rng_() % specials_.size()];
+              for (int k = 0; k < 4; ++k) p.bytes.push_back(static_cast<uint8_t>(x >> (8 * k)));
+            }
+          }
+          p.bytes.resize(std::min(p.bytes.size(), kMaxBytes));
+        }
         break;
       case 1: {  // one byte
         p.bytes[rng_() % p.bytes.size()] = static_cast<uint8_t>(rng_());
@@ -401,7 +415,7 @@ TEST_F(WireDecode, KnownMalformedBytes) {
 
 TEST_F(WireDecode, Random) {
   static constexpr unsigned kRates[] = {100, 100, 90, 50, 10};
-  for (int round = 0; round < 80; ++round) {
+  for (int round = 0; round < 300; ++round) {
     std::vector<Packet> packets;
     for (int i = 0; i < 40; ++i) {
       const WireFormat format = kFormats[rng_() % 8];
@@ -468,7 +482,7 @@ TEST_F(WireDecode, Rate) {
       if (count <= 64) continue;
       const double rate = static_cast<double>(elements) / static_cast<double>(cycles - kFill);
       std::printf("%-8s %5.1f elements a cycle, %zu beats, %zu words\n", name, rate, beats_, words);
-      static constexpr double kRate[] = {16, 32, 32, 64, 64, 64, 64, 60};
+      static constexpr double kRate[] = {16, 32, 32, 64, 64, 64, 64, 64};
       EXPECT_GE(rate, kRate[static_cast<size_t>(format)]) << name;
     }
   }
